@@ -1,0 +1,249 @@
+"""What does an analyst ask of a case?
+
+The only place that joins the stages: `check` reads, judges and sums up, `write_case` keeps the result in a folder.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kvforensics import __version__, catalog, finding
+from kvforensics.case_folder import case_folder, refuse_unusable
+from kvforensics.clock import check_zone
+from kvforensics.coverage import cover
+from kvforensics.errors import KvForensicsError, UsageError
+from kvforensics.exclusion import ExclusionSet, load_exclusions
+from kvforensics.formats import all_formats
+from kvforensics.gather import Ingested
+from kvforensics.incident import DEFAULT_INCIDENT, Incident, load_incident
+from kvforensics.ingest import IngestRequest, ingest
+from kvforensics.judge import judge
+from kvforensics.mapping import Mapping, load_mapping
+from kvforensics.store import Store
+from kvforensics.summary import summarise
+from kvforensics.verdict import Verdict, decide
+
+CASE_SCHEMA = "kvforensics.case/1"
+RUN_SCHEMA = "kvforensics.run/1"
+TOP = 10
+Chosen = tuple[tuple[str | None, str], ...]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """What the analyst asked for. `memory_bytes` bounds the queries; `workers` 0 is one process for each core."""
+
+    paths: tuple[str, ...]
+    incident: str = DEFAULT_INCIDENT
+    exclusions: tuple[str, ...] = ()
+    timezones: Chosen = ()
+    formats: Chosen = ()
+    mappings: tuple[str, ...] = ()
+    tenant_by: str | None = None
+    assume_complete: bool = False
+    workers: int = 0
+    memory_bytes: int | None = None
+    keep_all: bool = False
+    evidence: bool = True
+    case_dir: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What differs from run to run and so stays outside every digest. `duration_s` is in seconds."""
+
+    duration_s: float
+    host: str
+    workers: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """The summary, all findings in total order, the first few as documents (most serious first), and the exit status."""
+
+    summary: dict[str, Any]
+    findings: pa.Table
+    top: tuple[dict[str, Any], ...]
+    exit_status: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    options: CheckOptions
+    incident: Incident
+    exclusions: tuple[ExclusionSet, ...]
+    mappings: tuple[Mapping, ...]
+    ingested: Ingested
+    result: CheckResult
+
+
+@dataclass(slots=True)
+class Case:
+    """One case. Use it as a context manager: it owns the folder in which the stages put what does not fit in memory."""
+
+    _spool: tempfile.TemporaryDirectory[str] = field(
+        default_factory=lambda: tempfile.TemporaryDirectory(prefix="kvforensics-", ignore_cleanup_errors=True)
+    )
+    _checked: _Checked | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._spool.cleanup()
+
+    def check(self, options: CheckOptions, progress: Progress | None = None) -> CheckResult:
+        """Read and judge the evidence. Raises `UsageError` before anything is read where an option is not usable."""
+        scanned = tuple(Path(p) for p in options.paths if p != "-" and "://" not in p)
+        if options.case_dir is not None:
+            refuse_unusable(Path(options.case_dir), scanned)
+        incident = load_incident(options.incident)
+        exclusions = load_exclusions([Path(p) for p in options.exclusions], scanned)
+        rules = tuple(rule for one in exclusions for rule in one.rules)
+        mappings = _mappings(options.mappings)
+        for _, zone in options.timezones:
+            check_zone(zone)
+        spool = Path(self._spool.name)
+        request = IngestRequest(
+            paths=options.paths, incident=incident, timezones=options.timezones, formats=options.formats, mappings=mappings,
+            tenant_by=options.tenant_by, workers=options.workers, memory_bytes=options.memory_bytes, spool=spool,
+            keep_all=options.keep_all,
+        )  # fmt: skip
+        ingested = ingest(request, progress)
+        coverage = cover(
+            ingested.coverage, start_us=incident.start_us, until_us=incident.uncertain_until_us,
+            max_gap_us=incident.max_gap_us, assume_complete=options.assume_complete,
+        )  # fmt: skip
+        with Store(spool=spool, memory_bytes=options.memory_bytes, threads=options.workers or None) as store:
+            store.register("records", ingested.records)
+            judgement = judge(
+                store, incident, rules, off_model_dropped=ingested.off_model_dropped, sampled=coverage.unbounded
+            )
+        responses = judgement.counts.responses
+        verdict = decide(
+            affected=responses.affected, possible=responses.possible, replays=judgement.counts.replays,
+            window_covered=coverage.window_covered, **_state(ingested),
+        )  # fmt: skip
+        summary = summarise(
+            incident, rules, ingested, coverage, judgement, verdict, assume_complete=options.assume_complete
+        )
+        result = _result(summary, judgement.findings, ingested, verdict)
+        self._checked = _Checked(options, incident, exclusions, mappings, ingested, result)
+        return result
+
+    def write_case(self, directory: str, run: RunFacts) -> None:
+        """Keep what was checked as a case folder, whole or not at all."""
+        checked = self._checked
+        if checked is None:
+            raise KvForensicsError("nothing was checked yet", where=directory)
+        findings, ingested = checked.result.findings, checked.ingested
+        with case_folder(Path(directory)) as writer:
+            writer.findings(finding.documents(findings, _locators(ingested)))
+            writer.records(_kept(ingested, keep_all=checked.options.keep_all))
+            writer.rejected(_in_order(ingested.rejects, ingested))
+            if checked.options.evidence:
+                writer.evidence(_blobs(findings, ingested))
+            writer.document("case.json", {**_case_document(checked), "files": dict(writer.digests)})
+            writer.document(
+                "run.json",
+                {
+                    "schema": RUN_SCHEMA,
+                    "duration_s": round(run.duration_s, 3),
+                    "host": run.host,
+                    "workers": run.workers,
+                },
+            )
+
+
+def _mappings(paths: Sequence[str]) -> tuple[Mapping, ...]:
+    taken = {f.name for f in all_formats()}
+    found = []
+    for path in paths:
+        mapping = load_mapping(path)
+        if mapping.format.name in taken:
+            raise UsageError(f"the name {mapping.format.name!r} is taken", where=path, advice="give it another name")
+        taken.add(mapping.format.name)
+        found.append(mapping)
+    return tuple(found)
+
+
+def _state(ingested: Ingested) -> dict[str, bool]:
+    """What went wrong with the inputs. A source that could not be opened is unread.
+
+    One that is not understood was read, and counts only where it names the model: a folder of logs may well hold a picture.
+    """
+    inputs = ingested.inputs
+    return {
+        "broken": any(i.broken for i in inputs),
+        "unread": any(problem.startswith("skipped") for i in inputs for problem in i.problems),
+        "mentions_model": any(i.mentions_model_in_rejects for i in inputs),
+    }
+
+
+def _result(summary: dict[str, Any], findings: pa.Table, ingested: Ingested, verdict: Verdict) -> CheckResult:
+    locators = _locators(ingested)
+    top: list[dict[str, Any]] = []
+    for disposition in finding.SERIOUS:
+        rows = findings.filter(pc.field("disposition") == disposition).slice(0, TOP - len(top))
+        top += [finding.written(d) for d in finding.documents(rows, locators)]
+    return CheckResult(summary, findings, tuple(top), verdict.exit_status)
+
+
+def _locators(ingested: Ingested) -> finding.Locators:
+    return finding.Locators([(i.source, i.sha256) for i in ingested.inputs])
+
+
+def _blobs(findings: pa.Table, ingested: Ingested) -> Iterator[bytes]:
+    for batch in findings.select(["source", "line"]).to_batches(max_chunksize=finding.BATCH):
+        for row in batch.to_pylist():
+            blob = ingested.raw(row["source"], row["line"])
+            if blob is not None:
+                yield blob
+
+
+def _kept(ingested: Ingested, *, keep_all: bool) -> pa.Table:
+    """The records that a case keeps: those on the model or possibly so, or all of them."""
+    records = ingested.records
+    if not keep_all:
+        records = records.filter(pc.fill_null(records["model_match"], fill_value=True))
+    return _in_order(records, ingested)
+
+
+def _in_order(table: pa.Table, ingested: Ingested) -> pa.Table:
+    """The rows by source, in the order of the arguments, and line, however many workers read them."""
+    names = pa.array([i.source for i in ingested.inputs], type=pa.string())
+    places = pc.index_in(table["source"].cast(pa.string()), value_set=names)
+    keyed = pa.table({"place": places, "line": table["line"]})
+    return table.take(pc.sort_indices(keyed, sort_keys=[("place", "ascending"), ("line", "ascending")]))
+
+
+def _case_document(checked: _Checked) -> dict[str, Any]:
+    """What was run, without anything that differs from place to place."""
+    options, incident = checked.options, checked.incident
+    return {
+        "schema": CASE_SCHEMA,
+        "tool": {"name": "kvforensics", "version": __version__},
+        "incident": {"id": incident.id, "sha256": incident.digest},
+        "exclusions": [{"name": e.name, "sha256": e.digest, "lists": dict(e.lists)} for e in checked.exclusions],
+        "mappings": [{"name": m.format.name, "sha256": m.digest} for m in checked.mappings],
+        "options": {
+            "timezone": [list(pair) for pair in options.timezones],
+            "format": [list(pair) for pair in options.formats],
+            "tenant_by": options.tenant_by,
+            "assume_complete": options.assume_complete,
+            "keep": "all" if options.keep_all else "on-model",
+            "evidence": options.evidence,
+        },
+        "inputs": checked.result.summary["inputs"],
+        "summary": checked.result.summary,
+        "queries": dict(catalog.digests()),
+    }

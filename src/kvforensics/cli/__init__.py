@@ -1,0 +1,108 @@
+"""Which command was asked for, and how does the process end?
+
+Commands are imported when they are asked for, so that `--version` and `--help` answer at once.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from kvforensics import __version__
+from kvforensics.errors import KvForensicsError
+
+COMMANDS = {
+    "check": "Read logs, judge every request, print the verdict.",
+    "formats": "The log formats it reads, and what each can and cannot show.",
+    "incidents": "Incident files: list, show, validate, new.",
+}
+INTERRUPTED = 130
+TERMINATED = 143
+
+
+class Program(click.Group):
+    """The command group: imports a command when it is asked for, and turns errors into one line and an exit status."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Every command, in the order of the manual."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command of that name, imported now."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"kvforensics.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """The list of commands, without importing one."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def main(  # type: ignore[override]  # it always exits, whatever is asked of it
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
+    ) -> NoReturn:
+        """Run and exit. Every way out has a status of its own; a traceback only with KVFORENSICS_DEBUG=1."""
+        extra["standalone_mode"] = False
+        with suppress(ValueError):  # only the main thread of a process may say what a signal does
+            signal.signal(signal.SIGTERM, _terminated)
+        try:
+            status = super().main(args=args, prog_name=prog_name or "kvforensics", **extra)
+        except click.ClickException as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except (click.Abort, KeyboardInterrupt):
+            _complain("interrupted")
+            sys.exit(INTERRUPTED)
+        except KvForensicsError as error:
+            _complain(str(error))
+            sys.exit(error.exit_status)
+        except Exception as error:  # noqa: BLE001 - the last resort; the details are one variable away
+            _unexpected(error)
+            sys.exit(1)
+        sys.exit(status if isinstance(status, int) else 0)
+
+
+def emit(text: str) -> None:
+    """Write the answer. A reader that went away (`| head`) changes nothing about the verdict."""
+    try:
+        if hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(errors="backslashreplace")
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _complain(message: str) -> None:
+    from kvforensics.escape import terminal
+
+    click.echo(f"kvforensics: {terminal(message)}", err=True)
+
+
+def _unexpected(error: Exception) -> None:
+    if os.environ.get("KVFORENSICS_DEBUG") == "1":
+        traceback.print_exception(error)
+    text = " ".join(str(error).split())[:300]
+    _complain(f"unexpected error: {type(error).__name__}: {text}; KVFORENSICS_DEBUG=1 shows where")
+
+
+def _terminated(_signal: int, _frame: object) -> None:
+    sys.exit(TERMINATED)
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="kvforensics")
+def main() -> None:
+    """Find out which logged requests a model incident exposed.
+
+    Start with: kvforensics check LOGS... --timezone Europe/Amsterdam
+    """

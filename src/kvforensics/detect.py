@@ -1,0 +1,168 @@
+"""Which format is this?
+
+Looks at the first bytes of a source, tries every format on the records it finds there, and gives ranked answers with
+the counts behind them.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kvforensics.decode import decode_unit
+from kvforensics.framing import newline_of
+from kvforensics.framing_csv import Dialect, csv_blocks, parse_rows, sniff_dialect
+from kvforensics.framing_json import Unit, json_units
+from kvforensics.raw import Extractor
+from kvforensics.spec import Format
+
+HEAD_BYTES = 1 << 20
+SAMPLE_RECORDS = 200
+PARQUET = b"PAR1"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to read one source: its container and the formats to try on each record, in the order in which they are tried."""
+
+    container: str
+    formats: tuple[Format, ...]
+    counts: tuple[tuple[str, int], ...]
+    sampled: int
+    newline: bytes = b"\n"
+    units: tuple[str, ...] = ("",)
+    dialect: Dialect | None = None
+
+    @property
+    def main(self) -> str:
+        """The name of the format that most records of the sample have."""
+        return self.counts[0][0]
+
+
+def detect(head: bytes, formats: Sequence[Format], *, whole: bool) -> Plan | None:
+    """The plan for a source that starts with `head`, or None where it is not understood."""
+    text = head[3:] if head.startswith(b"\xef\xbb\xbf") else head
+    if not text.strip() or is_binary(text):
+        return None
+    first = text.lstrip()[:1]
+    newline = newline_of(text)
+    plans: list[Plan] = []
+    if first in (b"{", b"["):
+        plans += _lines_plan(text, newline, formats, whole=whole)
+        plans += _document_plans(text, formats)
+    if not plans:
+        plans += _csv_plan(text, formats)
+    if not plans:
+        plans += _lines_plan(text, newline, formats, whole=whole)
+    return max(plans, key=_weight, default=None)
+
+
+def detect_parquet(source: pa.NativeFile | str, formats: Sequence[Format]) -> Plan | None:
+    """The plan for a Parquet file."""
+    try:
+        with pq.ParquetFile(source) as file:
+            batch = next(file.iter_batches(batch_size=SAMPLE_RECORDS), None)
+            rows = batch.to_pylist() if batch is not None else []
+    except (pa.ArrowException, OSError):
+        return None
+    return _plan("parquet", rows, formats, ("parquet",))
+
+
+def parquet_rows(path: str) -> int:
+    """How many rows a Parquet file says it has, 0 where it cannot be read."""
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (pa.ArrowException, OSError):
+        return 0
+
+
+def _weight(plan: Plan) -> tuple[float, int]:
+    """Prefer what explains more records of the sample, a product's own format above all, then line by line."""
+    best = plan.counts[0][1]
+    specific = not plan.main.startswith("app-json")
+    return (best * (2 if specific else 1), 1 if plan.container == "lines" else 0)
+
+
+def is_binary(text: bytes) -> bool:
+    """Whether bytes hold so many control characters that they are no text."""
+    sample = text[:65536]
+    control = sum(sample.count(bytes([c])) for c in (*range(9), *range(14, 27), 28, 29, 30, 31))
+    return control > max(4, len(sample) // 50)
+
+
+def _lines_plan(text: bytes, newline: bytes, formats: Sequence[Format], *, whole: bool) -> list[Plan]:
+    lines = text.split(newline)
+    if not whole and len(lines) > 1:
+        lines = lines[:-1]
+    tried = [decode_unit(line) for line in lines[: SAMPLE_RECORDS * 4] if line.strip()]
+    records = [d.value for d in tried if d.reject is None]
+    plan = _plan("lines", records[:SAMPLE_RECORDS], formats, ("lines",), seen=_seen(lines), newline=newline)
+    return [plan] if plan else []
+
+
+def _seen(lines: Sequence[bytes]) -> int:
+    return min(SAMPLE_RECORDS, sum(1 for line in lines[: SAMPLE_RECORDS * 4] if line.strip()))
+
+
+def _document_plans(text: bytes, formats: Sequence[Format]) -> list[Plan]:
+    plans = []
+    for units in dict.fromkeys(f.units for f in formats if "json" in f.containers):
+        records = []
+        for unit in json_units(io.BytesIO(text), units):
+            decoded = decode_unit(unit.data) if isinstance(unit, Unit) else None
+            if decoded and decoded.reject is None:
+                records.append(decoded.value)
+            if len(records) >= SAMPLE_RECORDS:
+                break
+        here = [f for f in formats if f.units == units]
+        plan = _plan("json", records, here, ("json",), units=units)
+        if plan:
+            plans.append(plan)
+    return plans
+
+
+def _csv_plan(text: bytes, formats: Sequence[Format]) -> list[Plan]:
+    dialect = sniff_dialect(text)
+    if dialect is None:
+        return []
+    rows: list[dict[str, Any]] = []
+    for block in csv_blocks(io.BytesIO(text), dialect):
+        rows += parse_rows(block, dialect).frame.head(SAMPLE_RECORDS).to_dicts()
+        break
+    plan = _plan("csv", rows, formats, ("csv",), dialect=dialect)
+    return [plan] if plan else []
+
+
+def _plan(
+    container: str, records: Sequence[Any], formats: Sequence[Format], allowed: tuple[str, ...], *, seen: int | None = None,
+    newline: bytes = b"\n", units: tuple[str, ...] = ("",), dialect: Dialect | None = None,
+) -> Plan | None:  # fmt: skip
+    tried = [Extractor(f) for f in formats if set(allowed) & set(f.containers)]
+    counts: dict[str, int] = {}
+    for record in records:
+        winner = next((e for e in tried if e.matches(record)), None)
+        if winner:
+            counts[winner.format.name] = counts.get(winner.format.name, 0) + 1
+    if not counts:
+        return None
+    order = {e.format.name: i for i, e in enumerate(tried)}
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], order[item[0]]))
+    fallback = [e.format for e in tried if e.format.name.startswith("app-json")]
+    chosen = [next(e.format for e in tried if e.format.name == name) for name in sorted(counts, key=order.__getitem__)]
+    chosen += [f for f in fallback if f.name not in counts]
+    return Plan(container, tuple(chosen), tuple(ranked), seen or len(records), newline, units, dialect)
+
+
+def chosen_by_name(source: str, choices: Sequence[tuple[str | None, str]]) -> str | None:
+    """What the last matching `VALUE` or `GLOB=VALUE` says for a source, the glob tried on its label and on its last name."""
+    found = None
+    for glob, value in choices:
+        if glob is None or fnmatch.fnmatchcase(source, glob) or fnmatch.fnmatchcase(source.rsplit("/", 1)[-1], glob):
+            found = value
+    return found

@@ -1,0 +1,179 @@
+"""Do all the pieces add up?
+
+Adds what the scanners found to the ledger of each source, gives every record its absolute line, and hands all of it on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kvforensics.coverage import LogCoverage
+from kvforensics.detect import Plan
+from kvforensics.piece import EMPTY
+from kvforensics.scan import Scanned, Tally
+from kvforensics.source import Source
+
+REJECT_SCHEMA = pa.schema(
+    [
+        ("source", pa.string()), ("line", pa.int64()), ("byte_offset", pa.int64()), ("byte_length", pa.int64()),
+        ("reason", pa.string()), ("excerpt", pa.binary()),
+    ]
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class InputReport:
+    """The ledger line of one source."""
+
+    source: str
+    argument_index: int
+    format: str | None
+    sha256: str | None
+    bytes: int
+    lines: int
+    records: int
+    rejected: int
+    blank: int
+    framing: int
+    timezone: str
+    problems: tuple[str, ...]
+    broken: bool
+    understood: bool
+    mentions_model_in_rejects: bool
+    sampled: bool
+    blind: tuple[str, ...]
+    formats: tuple[tuple[str, int], ...] = ()
+    """How many records each format had."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """Everything that the later stages need."""
+
+    inputs: tuple[InputReport, ...]
+    records: pa.Table
+    rejects: pa.Table
+    off_model_dropped: int
+    coverage: tuple[LogCoverage, ...]
+    warnings: tuple[tuple[str, str], ...]
+    _raw: dict[tuple[str, int], bytes] = field(default_factory=dict, repr=False)
+
+    def raw(self, source: str, line: int) -> bytes | None:
+        """The raw bytes of a record that may be flagged."""
+        return self._raw.get((source, line))
+
+
+@dataclass(slots=True)
+class SourceState:
+    """A source while it is being read."""
+
+    source: Source
+    plan: Plan | None = None
+    tally: Tally = field(default_factory=Tally)
+    minutes: set[int] = field(default_factory=set)
+    tables: list[pa.Table] = field(default_factory=list)
+    rejects: list[pa.Table] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    broken: bool = False
+    sha256: str | None = None
+    bytes: int = 0
+    zone: str | None = None
+    mentions: bool = False
+
+
+def add_piece(state: SourceState, piece: Scanned) -> None:
+    """Add a piece: its lines are counted from its own start, so they move by the lines before it."""
+    before, tally = state.tally.lines, state.tally
+    t = piece.tally
+    name = state.source.name
+    if piece.records is not None:
+        table = piece.records
+        if before:
+            at = table.schema.get_field_index("line")
+            moved = pc.add(table.column(at), before)
+            table = table.set_column(at, "line", moved)
+        state.tables.append(table)
+    if piece.rejects:
+        columns = list(zip(*piece.rejects, strict=True))
+        lines = [n + before for n in columns[0]]
+        state.rejects.append(
+            pa.table([[name] * len(lines), lines, *(list(c) for c in columns[1:])], schema=REJECT_SCHEMA)
+        )
+    for key in ("lines", "records", "rejected", "blank", "framing", "off_model_dropped", "bytes"):
+        setattr(tally, key, getattr(tally, key) + getattr(t, key))
+    tally.problem = tally.problem or t.problem
+    tally.mentions |= t.mentions
+    tally.sampled |= t.sampled
+    for known, count in t.formats.items():
+        tally.formats[known] = tally.formats.get(known, 0) + count
+    if t.first_us is not None and t.last_us is not None:
+        tally.first_us = t.first_us if tally.first_us is None else min(tally.first_us, t.first_us)
+        tally.last_us = t.last_us if tally.last_us is None else max(tally.last_us, t.last_us)
+    state.minutes.update(piece.minutes)
+
+
+def gather(states: Sequence[SourceState]) -> Ingested:
+    """All sources together; a ledger that does not add up makes its source broken evidence."""
+    inputs, coverage, warnings = [], [], []
+    known = {f.name: f for s in states if s.plan for f in s.plan.formats}
+    for state in states:
+        t, source = state.tally, state.source
+        if t.problem:
+            state.problems.append(t.problem)
+            state.broken = True
+        fmt = state.plan.main if state.plan else None
+        if t.lines != t.records + t.rejected + t.blank + t.framing:
+            state.problems.append("ledger_does_not_add_up")
+            state.broken = True
+        if t.formats:
+            fmt = max(t.formats, key=lambda n: (t.formats[n], n))
+        spots = known[fmt].blind_spots if fmt in known else ()
+        blind = tuple(s.code for s in spots if s.hides_long)
+        if state.mentions:
+            warnings.append(("not_understood_mentions_model", f"{source.name} was not understood but names the model"))
+        inputs.append(
+            InputReport(
+                source.name, source.argument_index, fmt, state.sha256, state.bytes, t.lines, t.records, t.rejected,
+                t.blank, t.framing, state.zone or "any-offset", tuple(state.problems), state.broken,
+                state.plan is not None, t.mentions or state.mentions, t.sampled, blind, tuple(sorted(t.formats.items())),
+            )
+        )  # fmt: skip
+    records = [table for s in states for table in s.tables]
+    rejects = [table for s in states for table in s.rejects]
+    coverage = list(_coverage(states, inputs))
+    table = pa.concat_tables(records) if records else EMPTY
+    raw = _raw_of(table)
+    return Ingested(
+        tuple(inputs), table.drop_columns(["raw"]),
+        pa.concat_tables(rejects) if rejects else REJECT_SCHEMA.empty_table(),
+        sum(s.tally.off_model_dropped for s in states), tuple(coverage), tuple(warnings), raw,
+    )  # fmt: skip
+
+
+def _raw_of(table: pa.Table) -> dict[tuple[str, int], bytes]:
+    flagged = table.filter(pc.is_valid(table["raw"])).select(["source", "line", "raw"])
+    return {(r["source"], r["line"]): r["raw"] for b in flagged.to_batches() for r in b.to_pylist()}
+
+
+def _coverage(states: Sequence[SourceState], inputs: Sequence[InputReport]) -> Iterator[LogCoverage]:
+    logs: dict[tuple[int, str], list[int]] = {}
+    for i, report in enumerate(inputs):
+        if report.format:
+            logs.setdefault((report.argument_index, report.format), []).append(i)
+    for (_, name), members in logs.items():
+        firsts = [t for i in members if (t := states[i].tally.first_us) is not None]
+        lasts = [t for i in members if (t := states[i].tally.last_us) is not None]
+        yield LogCoverage(
+            log=f"{name}: {', '.join(inputs[i].source for i in members[:3])}{' ...' if len(members) > 3 else ''}",
+            minutes=pa.array(sorted(set().union(*(states[i].minutes for i in members))), type=pa.int64()),
+            first_us=min(firsts, default=None),
+            last_us=max(lasts, default=None),
+            sampled=any(inputs[i].sampled for i in members),
+            blind=tuple(sorted({b for i in members for b in inputs[i].blind})),
+            lines=sum(inputs[i].lines for i in members),
+            rejected=sum(inputs[i].rejected for i in members),
+        )

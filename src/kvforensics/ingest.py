@@ -1,0 +1,221 @@
+"""What do all the sources hold, and does every line have its place?
+
+Cuts sources into pieces, scans the pieces on all cores, gives every record its absolute line, and adds up the ledger.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.context import BaseContext
+from pathlib import Path
+from threading import Thread
+
+from kvforensics.clock import check_zone
+from kvforensics.decompress import ByteStream, digest_file, open_stream
+from kvforensics.detect import (
+    HEAD_BYTES,
+    PARQUET,
+    chosen_by_name,
+    detect,
+    detect_parquet,
+    is_binary,
+    parquet_rows,
+)  # fmt: skip
+from kvforensics.formats import all_formats, by_name
+from kvforensics.framing import Transcoded, encoding_of, line_blocks, line_ranges, newline_of
+from kvforensics.gather import Ingested, SourceState, add_piece, gather
+from kvforensics.incident import Incident
+from kvforensics.mapping import Mapping
+from kvforensics.model_id import ModelReader
+from kvforensics.piece import Piece, scan_piece
+from kvforensics.scan import Scanned, Setting
+from kvforensics.source import find_sources
+from kvforensics.spec import Format
+
+PARALLEL_FROM = 24 << 20
+RANGE_BYTES = 16 << 20
+BLOCK_BYTES = 4 << 20
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class IngestRequest:
+    """What to read and how. `memory_bytes` bounds DuckDB, `spool` is a folder for temporary files."""
+
+    paths: tuple[str, ...]
+    incident: Incident
+    timezones: tuple[tuple[str | None, str], ...] = ()
+    formats: tuple[tuple[str | None, str], ...] = ()
+    mappings: tuple[Mapping, ...] = ()
+    tenant_by: str | None = None
+    workers: int = 0
+    memory_bytes: int | None = None
+    spool: Path | None = None
+    keep_all: bool = False
+
+
+def ingest(request: IngestRequest, progress: Progress | None = None) -> Ingested:
+    """Read every source once."""
+    for _, zone in request.timezones:
+        check_zone(zone)
+    for _, name in request.formats:
+        if name not in {m.format.name for m in request.mappings}:
+            by_name(name)
+    found = find_sources(request.paths)
+    states = [SourceState(s) for s in found]
+    total = sum(s.size or 0 for s in found)
+    keep_off_model = request.keep_all or len(found) > 1
+    workers = request.workers or os.cpu_count() or 1
+    pool = (
+        ProcessPoolExecutor(workers, mp_context=_context()) if workers > 1 and total >= PARALLEL_FROM else None
+    )
+    try:
+        done = 0
+        for state in states:
+            _read(state, request, pool, workers, keep_off_model=keep_off_model)
+            done += state.bytes
+            if progress:
+                progress(done, total)
+    finally:
+        if pool:
+            pool.shutdown(cancel_futures=True)
+    return gather(states)
+
+
+def _context() -> BaseContext:
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    context = get_context("spawn" if sys.platform == "win32" else "forkserver")
+    if sys.platform != "win32":
+        context.set_forkserver_preload(["kvforensics.piece"])
+    return context
+
+
+def _read(
+    state: SourceState, request: IngestRequest, pool: ProcessPoolExecutor | None, workers: int, *, keep_off_model: bool
+) -> None:
+    source = state.source
+    if source.skipped:
+        state.problems.append(f"skipped: {source.skipped}")
+        return
+    formats = _formats_for(source.name, request)
+    stream = open_stream(source)
+    head = stream.peek(HEAD_BYTES)
+    encoding = encoding_of(head)
+    wide = encoding if encoding != "utf-8" else None
+    if wide:
+        head = Transcoded(io.BytesIO(head[: len(head) // 4 * 4]), wide).read()
+    if head.startswith(PARQUET):
+        state.plan = detect_parquet(str(source.path), formats) if source.path and source.member is None else None
+    else:
+        state.plan = detect(head, formats, whole=len(head) < HEAD_BYTES)
+    if state.plan is None:
+        _not_understood(state, stream, head, request.incident)
+        return
+    setting = Setting(
+        source.name, state.plan.formats, None, request.incident, request.tenant_by, keep_off_model
+    )
+    setting = _with_zone(setting, state, request)
+    plain = stream.compression is None and source.path is not None and source.member is None
+    if plain and not wide and state.plan.container == "lines" and pool and (source.size or 0) >= PARALLEL_FROM:
+        stream.close()
+        _read_ranges(state, setting, pool, workers)
+    elif state.plan.container == "lines" and pool and stream.compression and not wide:
+        _read_blocks(state, setting, pool, workers, stream)
+    elif state.plan.container == "parquet":
+        add_piece(state, scan_piece(Piece("parquet", setting, state.plan, path=str(source.path))))
+        _close(state, stream)
+    else:
+        readable = Transcoded(stream, wide) if wide else stream
+        add_piece(state, scan_piece(Piece("stream", setting, state.plan), readable))
+        _close(state, stream)
+
+
+def _formats_for(name: str, request: IngestRequest) -> tuple[Format, ...]:
+    own = tuple(m.format for m in request.mappings if m.takes(name))
+    wanted = chosen_by_name(name, request.formats)
+    if wanted is None:
+        return (*own, *all_formats())
+    return tuple(f for f in own if f.name == wanted) or (by_name(wanted),)
+
+
+def _with_zone(setting: Setting, state: SourceState, request: IngestRequest) -> Setting:
+    """A plain zone is a default for logs that do not say; one with a glob wins over the format's documentation too."""
+    named = chosen_by_name(state.source.name, [c for c in request.timezones if c[0] is not None])
+    default = chosen_by_name(state.source.name, [c for c in request.timezones if c[0] is None])
+    main = next(f for f in setting.formats if state.plan and f.name == state.plan.main)
+    zone = named or (None if main.zone else default)
+    state.zone = zone or main.zone
+    return Setting(setting.source, setting.formats, zone, setting.incident, setting.tenant_by, setting.keep_off_model)
+
+
+def _read_ranges(state: SourceState, setting: Setting, pool: ProcessPoolExecutor, workers: int) -> None:
+    path, plan = state.source.path, state.plan
+    if path is None or plan is None:  # pragma: no cover - the caller checked
+        return
+    digest: list[tuple[str, int, bool]] = []
+    thread = Thread(target=lambda: digest.append(digest_file(path)), daemon=True)
+    thread.start()
+    ranges = line_ranges(path, path.stat().st_size, plan.newline, RANGE_BYTES)
+    pieces = (Piece("range", setting, plan, path=str(path), offset=r.offset, length=r.length) for r in ranges)
+    _run(state, pieces, pool, workers)
+    thread.join()
+    state.sha256, state.bytes, changed = digest[0]
+    if changed or state.tally.bytes != state.bytes:
+        state.problems.append("changed_while_read")
+        state.broken = True
+
+
+def _read_blocks(state: SourceState, setting: Setting, pool: ProcessPoolExecutor, workers: int, stream: ByteStream) -> None:
+    plan = state.plan
+    if plan is None:  # pragma: no cover - the caller checked
+        return
+    blocks = line_blocks(stream, plan.newline, BLOCK_BYTES)
+    _run(state, (Piece("block", setting, plan, block=b) for b in blocks), pool, workers)
+    _close(state, stream)
+
+
+def _run(state: SourceState, pieces: Iterator[Piece], pool: ProcessPoolExecutor, workers: int) -> None:
+    """Scan pieces on all cores, a bounded number ahead, and take the results in order."""
+    waiting: list[Future[Scanned]] = []
+    for piece in pieces:
+        waiting.append(pool.submit(scan_piece, piece))
+        if len(waiting) >= 2 * workers + 1:
+            add_piece(state, waiting.pop(0).result())
+    for future in waiting:
+        add_piece(state, future.result())
+
+
+def _close(state: SourceState, stream: ByteStream) -> None:
+    while stream.read(1 << 20):
+        pass
+    if stream.problem:
+        state.problems.append(stream.problem)
+        state.broken = True
+    state.sha256, state.bytes = stream.sha256, stream.raw_bytes
+    stream.close()
+
+
+def _not_understood(state: SourceState, stream: ByteStream, head: bytes, incident: Incident) -> None:
+    """Count the lines of a text that no format explains as framing, and look whether it names the model."""
+    reader = ModelReader(incident)
+    text, newline = not is_binary(head), newline_of(head)
+    tail, count, last = b"", 0, b""
+    while chunk := stream.read(1 << 20):
+        state.mentions = state.mentions or reader.mentions(tail + chunk)
+        tail, last = chunk[-256:], chunk[-1:]
+        count += chunk.count(newline)
+    if text and last:
+        count += last != newline
+        state.tally.lines = state.tally.framing = count
+    if head.startswith(PARQUET) and state.source.path:
+        state.tally.lines = state.tally.framing = parquet_rows(str(state.source.path))
+    _close(state, stream)
+    state.problems.insert(0, "not_understood" if state.bytes else "empty")
+
+

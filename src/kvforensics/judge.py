@@ -1,0 +1,252 @@
+"""What is each record, and what does that add up to?
+
+Runs the queries in order. What a part means, what ties records to one call and what is counted is written in the
+queries; here is only the order, the loops that run until nothing changes, and the values that come out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from kvforensics.catalog import Value, query
+from kvforensics.errors import EvidenceError
+from kvforensics.exclusion import ExclusionRule, match_client_ips
+from kvforensics.store import Store
+
+if TYPE_CHECKING:
+    from kvforensics.incident import Incident
+
+_RULES = pa.schema(
+    [("rule_id", pa.string()), ("ordinal", pa.int64()), ("valid_from", pa.int64()), ("valid_until", pa.int64())]
+)
+_RULE_VALUES = pa.schema([("rule_id", pa.string()), ("field", pa.string()), ("value", pa.string())])
+_RULE_IPS = pa.schema([("rule_id", pa.string()), ("client_ip", pa.string())])
+_AUDITS = (
+    "901_every_record_once", "902_every_call_counted_once", "903_no_affected_without_proof",
+    "904_duplicates_point_to_a_counted_record",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseCounts:
+    """Answers. `upper` is None where a sampled source leaves no bound."""
+
+    affected: int
+    possible: int
+    lower: int
+    upper: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TenantCounts:
+    """Tenants; `possible` are those not affected already, `unknown_records` the flagged answers that name none."""
+
+    affected: int
+    possible: int
+    lower: int
+    upper: int | None
+    unknown_records: int
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCount:
+    """What one exclusion rule matched; `overlaps` are other rules with the number of records that both match."""
+
+    rule_id: str
+    hits: int
+    would_be_affected: int
+    straddling: int
+    overlaps: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExcludedCounts:
+    """What exclusion rules took out, and each rule by itself in the order of the files."""
+
+    records: int
+    tenants: int
+    by_rule: tuple[RuleCount, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideCounts:
+    """Records outside, by the first part that is FALSE."""
+
+    on_model: int
+    in_window: int
+    over_threshold: int
+    served: int
+
+    @property
+    def total(self) -> int:
+        """All records that are outside."""
+        return self.on_model + self.in_window + self.over_threshold + self.served
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Everything that is counted. The dispositions add up to `records`, which includes what the reader dropped."""
+
+    responses: ResponseCounts
+    tenants: TenantCounts
+    excluded: ExcludedCounts
+    duplicates: int
+    guessed_duplicates: int
+    replays: int
+    outside: OutsideCounts
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Findings in total order (every record that is not outside), counts, and warnings as (code, message).
+
+    `findings` has the canonical columns, then `disposition`, the four parts, `excluded_by`, `duplicate_of` and
+    `call_tenant`; `replay_of` and `duplicate_of` are `source:line` where the other record is in the evidence. `rounds` is
+    how often ties were followed.
+    """
+
+    findings: pa.Table
+    counts: Counts
+    warnings: tuple[tuple[str, str], ...]
+    rounds: int
+
+
+def judge(
+    store: Store,
+    incident: Incident,
+    rules: Sequence[ExclusionRule] = (),
+    *,
+    off_model_dropped: int = 0,
+    sampled: bool = False,
+) -> Judgement:
+    """Judge the relation `records` of the store.
+
+    `off_model_dropped` is the number of records on other models that the reader counted but did not keep, `sampled` whether
+    a sampled source leaves the counts without an upper bound. Raises `EvidenceError` where the sums do not add up.
+    """
+    _register_rules(store, rules)
+    store.create_table_as("sources", query("001_sources"))
+    store.create_table_as("parts", query("110_parts"), {
+        "start_us": incident.start_us,
+        "end_us": incident.end_us,
+        "uncertain_until_us": incident.uncertain_until_us,
+        "prompt_tokens_over": incident.prompt_tokens_over,
+        "uncertain_from": incident.uncertain_from,
+    })  # fmt: skip
+    rounds = _tie(store)
+    for name, stem in (
+        ("members", "210_members"), ("calls", "220_calls"), ("replay_targets", "230_replay_targets"),
+        ("verdicts", "231_verdicts"), ("rule_matches", "240_rule_matches"), ("excluded_calls", "241_excluded_calls"),
+        ("possible_duplicates", "250_possible_duplicates"), ("dispositions", "260_dispositions"),
+    ):  # fmt: skip
+        store.create_table_as(name, query(stem))
+    for stem in _AUDITS:
+        if broken := store.run(query(stem)).num_rows:
+            raise EvidenceError(f"the judgement does not add up: {broken} rows", where=stem)
+    counts = _count(store, off_model_dropped, sampled=sampled)
+    findings = store.run(query("270_findings"))
+    return Judgement(findings, counts, tuple(_warnings(store, counts)), rounds)
+
+
+def _register_rules(store: Store, rules: Sequence[ExclusionRule]) -> None:
+    heads: list[dict[str, Value]] = [
+        {"rule_id": r.id, "ordinal": i, "valid_from": r.valid_from_us, "valid_until": r.valid_until_us}
+        for i, r in enumerate(rules)
+    ]
+    # A matcher with an empty list is kept as one that nothing equals: dropping it would let the rule match more.
+    values: list[dict[str, Value]] = [
+        {"rule_id": r.id, "field": field, "value": value}
+        for r in rules for field, texts in r.matchers for value in texts or (None,)
+    ]  # fmt: skip
+    pairs: list[tuple[str, str]] = []
+    if any(field == "client_ip" for r in rules for field, _ in r.matchers):
+        pairs = match_client_ips(rules, store.run(query("002_client_ips"))["client_ip"].to_pylist())
+    store.register("rules", pa.Table.from_pylist(heads, schema=_RULES))
+    store.register("rule_values", pa.Table.from_pylist(values, schema=_RULE_VALUES))
+    ips = [{"rule_id": rule_id, "client_ip": ip} for rule_id, ip in pairs]
+    store.register("rule_ips", pa.Table.from_pylist(ips, schema=_RULE_IPS))
+
+
+def _tie(store: Store) -> int:
+    """Follow ties until nothing changes; the number of rounds.
+
+    Ids of a call come first. What they tie decides which ids of a request are unambiguous, and what those tie can
+    settle others, so that is repeated until a look finds nothing.
+    """
+    store.create_table_as("shared_ids", query("201_shared_ids"))
+    store.create_table_as("ties", query("202_call_ties"))
+    rounds = 0
+    while True:
+        store.create_table_as("labels", query("203_labels_first"))
+        before = None
+        while (total := _one(store, "205_labels_sum")["total"]) != before:
+            before = total
+            store.create_table_as("labels", query("204_labels_next"))
+            rounds += 1
+        store.create_table_as("contested_ids", query("206_contested_ids"))
+        store.create_table_as("request_ties", query("207_request_ties"))
+        if not _one(store, "208_count_request_ties")["ties"]:
+            return rounds
+        store.create_table_as("ties", query("209_ties_joined"))
+
+
+def _one(store: Store, stem: str, parameters: dict[str, Value] | None = None) -> dict[str, int]:
+    row: dict[str, int] = store.run(query(stem), parameters).to_pylist()[0]
+    return row
+
+
+def _count(store: Store, off_model_dropped: int, *, sampled: bool) -> Counts:
+    r, t = _one(store, "301_responses"), _one(store, "302_tenants")
+    outside = OutsideCounts(**_one(store, "303_outside", {"off_model_dropped": off_model_dropped}))
+    upper = r["affected"] + r["possible"] + r["replays"] + r["guessed"]
+    overlaps: dict[str, list[tuple[str, int]]] = {}
+    for row in store.run(query("305_rule_overlaps")).to_pylist():
+        overlaps.setdefault(row["rule_id"], []).append((row["other_id"], row["records"]))
+    by_rule = tuple(
+        RuleCount(**row, overlaps=tuple(overlaps.get(row["rule_id"], ())))
+        for row in store.run(query("304_rules")).to_pylist()
+    )
+    records = r["records"] + off_model_dropped
+    flagged = r["affected"] + r["possible"] + r["replays"] + r["excluded"] + r["duplicates"]
+    if flagged + outside.total != records:
+        raise EvidenceError(f"{records} records were read, but {flagged + outside.total} are counted")
+    return Counts(
+        responses=ResponseCounts(r["affected"], r["possible"], r["affected"], None if sampled else upper),
+        tenants=TenantCounts(
+            t["affected"], t["possible"], t["lower"], None if sampled else t["upper"], t["unknown_records"]
+        ),
+        excluded=ExcludedCounts(r["excluded"], t["excluded"], by_rule),
+        duplicates=r["duplicates"],
+        guessed_duplicates=r["guessed"],
+        replays=r["replays"],
+        outside=outside,
+        records=records,
+    )
+
+
+def _warnings(store: Store, counts: Counts) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for rule in counts.excluded.by_rule:
+        if rule.straddling:
+            found.append((
+                "rule_validity_straddles",
+                f"rule {rule.rule_id}: {rule.straddling} records may have started inside or outside its validity, "
+                "and were not matched",
+            ))  # fmt: skip
+        if not rule.hits:
+            found.append(("rule_matched_nothing", f"rule {rule.rule_id} matched no record that may be on the model"))
+    d = _one(store, "306_disagreements")
+    if d["calls"]:
+        parts = ", ".join(f"{k} {d[k]}" for k in ("on_model", "in_window", "over_threshold", "served") if d[k])
+        found.append(("records_disagree", f"records of {d['calls']} calls contradict each other ({parts})"))
+    if counts.guessed_duplicates:
+        found.append((
+            "possible_duplicate_without_id",
+            f"{counts.guessed_duplicates} records look like another one, but no id ties them; the upper bound counts them",
+        ))  # fmt: skip
+    return found

@@ -1,0 +1,189 @@
+"""What does a raw batch mean in canonical columns?
+
+Times become intervals in UTC, counts become intervals of prompt tokens, names become a nullable match, and everything
+that could not be read is unknown with a reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+import pyarrow as pa
+
+from kvforensics.clock import read_instants
+from kvforensics.incident import Incident
+from kvforensics.model_id import ModelReader
+from kvforensics.spec import ID_KINDS, Format
+from kvforensics.tokens import TokenLimits, read_tokens
+
+ABSURD_FACTOR = 16
+_ID_TYPE = pl.List(pl.Struct({"kind": pl.String, "value": pl.String}))
+RECORD_COLUMNS = (
+    "source", "line", "byte_offset", "byte_length", "sha256", "format", "record_id", "ids", "started_earliest",
+    "started_latest", "time_text", "time_basis", "model_text", "provider_text", "host_text", "model_match",
+    "prompt_tokens_min", "prompt_tokens_max", "token_basis", "completion_tokens", "status", "http_status", "outcome",
+    "error_status", "has_output", "tenant", "key", "user", "client_ip", "user_agent", "tags", "node", "from_cache",
+    "replay_of", "sample_interval", "reasons", "raw",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Where the records of a raw batch are: parallel columns. `raw` may be empty where bytes do not exist (Parquet)."""
+
+    lines: Sequence[int]
+    offsets: Sequence[int | None]
+    lengths: Sequence[int | None]
+    raw: Sequence[bytes | None]
+
+
+def read_model(raw: pl.DataFrame, fmt: Format, reader: ModelReader) -> pl.Series:
+    """Whether each record is on the affected model, once for each distinct spelling."""
+    keys = raw.select("model", "provider", "host")
+    distinct = keys.unique()
+    verdicts = [reader.read(m, p, h, provider_serves=fmt.provider_serves) for m, p, h in distinct.iter_rows()]
+    known = distinct.with_columns(pl.Series("model_match", verdicts, dtype=pl.Boolean))
+    joined = keys.join(known, on=["model", "provider", "host"], how="left", nulls_equal=True, maintain_order="left")
+    return joined["model_match"]
+
+
+def normalise(
+    raw: pl.DataFrame, at: Located, fmt: Format, source: str, zone: str | None, incident: Incident, tenant_by: str | None
+) -> pl.DataFrame:
+    """The canonical rows of a raw batch that already has the column `model_match`."""
+    times = _starts(raw, fmt.zone if zone is None else zone, incident)
+    limits = TokenLimits(
+        template_allowance=incident.template_allowance,
+        absurd_over=incident.context_length * ABSURD_FACTOR if incident.context_length else None,
+    )
+    tokens = read_tokens(
+        raw, rule=fmt.cache_rule, incident_limits=limits, cache_visible=fmt.cache_visible, own_total=fmt.own_total,
+        estimate=False,
+    )  # fmt: skip
+    frame = pl.concat([raw, times, tokens], how="horizontal").with_columns(*_served(fmt)).with_columns(*_who(tenant_by))
+    frame = frame.with_columns(
+        pl.lit(source).alias("source"),
+        pl.lit(fmt.name).alias("format"),
+        pl.Series("line", at.lines, dtype=pl.Int64),
+        pl.Series("byte_offset", at.offsets, dtype=pl.Int64),
+        pl.Series("byte_length", at.lengths, dtype=pl.Int64),
+        pl.coalesce("start", "end", "stamp").alias("time_text"),
+        pl.col("model").alias("model_text"),
+        pl.col("provider").alias("provider_text"),
+        pl.col("host").alias("host_text"),
+        pl.col("tag").str.split("\x1f").alias("tags"),
+        pl.col("sample_interval").cast(pl.Float64, strict=False),
+        _ids(raw),
+        pl.concat_list(pl.col("problems"), pl.col("time_problem").str.split("\x1f").fill_null([]))
+        .list.drop_nulls()
+        .alias("reasons"),
+        pl.coalesce("record_id", "id_response_id", "id_span_id").alias("record_id"),
+        pl.col("from_cache").str.to_lowercase().replace_strict(_FLAGS, default=None, return_dtype=pl.Boolean),
+    )
+    keep = (
+        (pl.col("model_match").fill_null(value=True))
+        & (pl.col("prompt_tokens_max").is_null() | (pl.col("prompt_tokens_max") >= incident.uncertain_from))
+    ) | pl.col("from_cache").fill_null(value=False)
+    kept = frame.select(keep.alias("k"))["k"].to_list()
+    blobs = [b if k else None for b, k in zip(at.raw, kept, strict=True)]
+    digests = [None if b is None else hashlib.sha256(b).hexdigest() for b in blobs]
+    frame = frame.with_columns(pl.Series("sha256", digests, dtype=pl.String), pl.Series("raw", blobs, dtype=pl.Binary))
+    return frame.select(RECORD_COLUMNS)
+
+
+def _ids(raw: pl.DataFrame) -> pl.Expr:
+    """The ids of each record as a list; kinds that no record of the batch has cost nothing."""
+    kinds = [k for k in ID_KINDS if raw[f"id_{k}"].null_count() < raw.height]
+    if not kinds:
+        return pl.lit(pl.Series([[]], dtype=_ID_TYPE)).first().alias("ids")
+    pairs = [pl.struct(pl.lit(k).alias("kind"), pl.col(f"id_{k}").alias("value")) for k in kinds]
+    given = [pl.when(pl.col(f"id_{k}").is_not_null()).then(p) for k, p in zip(kinds, pairs, strict=True)]
+    return pl.concat_list(given).list.drop_nulls().cast(_ID_TYPE).alias("ids")
+
+
+_FLAGS = {
+    "true": True, "false": False, "1": True, "0": False, "hit": True, "miss": False, "yes": True, "no": False,
+    "none": False, "bypass": False, "disabled": False, "semantic hit": True, "semantic_hit": True,
+}  # fmt: skip
+
+
+def _starts(raw: pl.DataFrame, zone: str | None, incident: Incident) -> pl.DataFrame:
+    """The interval of possible starts, from a start, else an end, else a stamp that may be either."""
+    parts = []
+    for slot in ("start", "end", "stamp"):
+        if raw[slot].null_count() == raw.height:
+            part = pl.DataFrame(
+                {
+                    "earliest": pl.Series([None] * raw.height, dtype=pl.Int64),
+                    "latest": pl.Series([None] * raw.height, dtype=pl.Int64),
+                    "basis": pl.Series([None] * raw.height, dtype=pl.String),
+                    "problem": pl.Series([None] * raw.height, dtype=pl.String),
+                }
+            )
+        else:
+            part = read_instants(raw[slot], zone)
+        parts.append(part.rename({c: f"{slot}_{c}" for c in part.columns}))
+    frame = pl.concat(parts, how="horizontal").with_columns(
+        raw["duration"].cast(pl.Int64, strict=False).alias("duration_us")
+    )
+    d = pl.col("duration_us")
+    back = d.fill_null(incident.max_request_us)
+    by_start, by_end = pl.col("start_earliest").is_not_null(), pl.col("end_earliest").is_not_null()
+    by_stamp = pl.col("stamp_earliest").is_not_null()
+    earliest = (
+        pl.when(by_start).then("start_earliest").when(by_end).then(pl.col("end_earliest") - back)
+        .when(by_stamp).then(pl.col("stamp_earliest") - back)
+    )  # fmt: skip
+    latest = (
+        pl.when(by_start).then("start_latest").when(by_end).then(pl.col("end_latest") - d.fill_null(0))
+        .when(by_stamp).then("stamp_latest")
+    )  # fmt: skip
+    basis = (
+        pl.when(by_start).then("start_basis")
+        .when(by_end & d.is_not_null()).then(pl.lit("end-minus-duration")).when(by_end).then(pl.lit("end-only"))
+        .when(by_stamp).then(pl.lit("start-or-end")).otherwise(pl.lit("missing"))
+    )  # fmt: skip
+    problem = pl.concat_str(["start_problem", "end_problem", "stamp_problem"], separator="\x1f", ignore_nulls=True)
+    return frame.select(
+        earliest.alias("started_earliest"), latest.alias("started_latest"), basis.alias("time_basis"),
+        pl.when(problem == "").then(None).otherwise(problem).alias("time_problem"),
+    )  # fmt: skip
+
+
+def _served(fmt: Format) -> list[pl.Expr]:
+    status = pl.col("http_status").str.extract(r"(\d{3})\s*$").cast(pl.Int32, strict=False)
+    state = pl.col("state").str.to_lowercase()
+    numeric = state.str.extract(r"^(\d{3})$").cast(pl.Int32, strict=False)
+    success = pl.col("success").str.to_lowercase().replace_strict(_FLAGS, default=None, return_dtype=pl.Boolean)
+    outcome = (
+        pl.when(state.is_in(fmt.ok_states)).then(pl.lit("ok"))
+        .when(state.is_in(fmt.aborted_states)).then(pl.lit("aborted"))
+        .when(state.is_in(fmt.failed_states)).then(pl.lit("failed"))
+        .when(state.is_in(fmt.unset_states)).then(pl.lit("unset"))
+        .when(state.str.contains(r"^-?\d+$")).then(pl.lit("failed"))
+        .when(success).then(pl.lit("ok")).when(~success).then(pl.lit("failed"))
+        .when(pl.col("error").is_not_null()).then(pl.lit("failed"))
+    )  # fmt: skip
+    error_status = pl.coalesce(pl.col("error").cast(pl.Int32, strict=False), numeric)
+    output = pl.when((pl.col("output") == "true") | (pl.col("completion_tokens") > 0)).then(pl.lit(value=True))
+    return [
+        pl.coalesce("http_status", "state", "success").alias("status"),
+        status.alias("http_status"),
+        outcome.alias("outcome"),
+        error_status.alias("error_status"),
+        output.alias("has_output"),
+    ]
+
+
+def _who(tenant_by: str | None) -> list[pl.Expr]:
+    if tenant_by in ("key", "user", "client_ip", "user_agent", "node"):
+        return [pl.col(tenant_by).alias("tenant")]
+    return [] if tenant_by and tenant_by != "tenant" else [pl.coalesce("tenant", "key", "user").alias("tenant")]
+
+
+def to_arrow(frame: pl.DataFrame) -> pa.Table:
+    """The frame as an Arrow table with plain string columns."""
+    return frame.to_arrow(compat_level=pl.CompatLevel.oldest())

@@ -1,0 +1,130 @@
+"""Where in a parsed record is a field?
+
+A path is dotted (`usage.prompt_tokens`). Each step may be nested or flat (`llm.model` finds `{"llm": {"model": 1}}` and
+`{"llm.model": 1}`), may go through JSON kept as text and through server-sent events kept as text (the last event with a
+`usage` wins), and a list of one stands for its element. `[n]` picks a list element, a step that starts with `~` ignores
+case, `-` and `_`, and `**` looks breadth first at any depth.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+MAX_DEPTH = 12
+MAX_NODES = 4096
+_decode = msgspec.json.Decoder().decode
+_STEP = re.compile(r"[^.\[\]]+|\[\d+\]")
+
+
+@lru_cache(maxsize=4096)
+def compile_path(path: str) -> tuple[str, ...]:
+    """The steps of a path."""
+    return tuple(_STEP.findall(path))
+
+
+def fold(name: str) -> str:
+    """A name without case, dashes and underscores."""
+    return name.lower().replace("-", "").replace("_", "")
+
+
+def embedded(text: str) -> Any:
+    """The value that a text carries as JSON or as server-sent events, else None."""
+    head = text.lstrip()[:1]
+    if head in ("{", "["):
+        try:
+            return _decode(text)
+        except (msgspec.DecodeError, RecursionError):
+            return None
+    if "data:" in text[:4096]:
+        return _last_event(text)
+    return None
+
+
+def _last_event(text: str) -> Any:
+    last: Any = None
+    for line in text.splitlines():
+        if line.startswith("data:") and line[5:].lstrip().startswith("{"):
+            try:
+                event = _decode(line[5:])
+            except (msgspec.DecodeError, RecursionError):
+                continue
+            if isinstance(event, dict) and (event.get("usage") or not isinstance(last, dict) or not last.get("usage")):
+                last = event
+    return last
+
+
+def lookup(value: Any, steps: tuple[str, ...]) -> Any:
+    """The value at the path, or None."""
+    for at, step in enumerate(steps):
+        if type(value) is str:
+            value = embedded(value)
+        if type(value) is list:
+            if step[0] == "[":
+                index = int(step[1:-1])
+                value = value[index] if index < len(value) else None
+                continue
+            value = value[0] if len(value) == 1 else None
+            if type(value) is str:
+                value = embedded(value)
+        if type(value) is not dict:
+            return None
+        if step == "**":
+            return _anywhere(value, steps[at + 1 :])
+        if step in value:
+            value = value[step]
+        elif step[0] == "~":
+            value = _folded(value, step[1:])
+        else:
+            return _flat(value, steps[at:])
+    return value
+
+
+def _folded(value: Mapping[str, Any], name: str) -> Any:
+    wanted = fold(name)
+    return next((v for k, v in value.items() if fold(k) == wanted), None)
+
+
+def _flat(value: Mapping[str, Any], steps: tuple[str, ...]) -> Any:
+    for cut in range(len(steps), 1, -1):
+        name = ".".join(steps[:cut])
+        if name in value:
+            return lookup(value[name], steps[cut:])
+    return None
+
+
+def _anywhere(value: Mapping[str, Any], steps: tuple[str, ...]) -> Any:
+    level: list[Any] = [value]
+    seen = 0
+    for _ in range(MAX_DEPTH):
+        below: list[Any] = []
+        for node in level:
+            seen += 1
+            if seen > MAX_NODES:
+                return None
+            found = lookup(node, steps)
+            if found is not None:
+                return found
+            below.extend(v for v in node.values() if type(v) is dict)
+            below.extend(x for v in node.values() if type(v) is list for x in v if type(x) is dict)
+        level = below
+    return None
+
+
+def text_of(value: Any) -> str | None:
+    """A JSON value as canonical text; None for null, empty text and NaN-like text stays what it is."""
+    if type(value) is str:
+        return value or None
+    if value is None:
+        return None
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if type(value) in (int, float):
+        return str(value)
+    return msgspec.json.encode(value).decode()

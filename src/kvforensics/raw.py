@@ -1,0 +1,266 @@
+"""What do parsed records say in each slot of their format?
+
+Runs a `Format` over decoded JSON values and gives one text column a slot: the raw batch that `normalise` reads.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from kvforensics.paths import compile_path, embedded, fold, lookup, text_of
+from kvforensics.shapes import Place, ShapeCache, places
+from kvforensics.spec import ID_KINDS, SLOTS, Format
+
+_UNITS = {"s": 1_000_000.0, "ms": 1_000.0, "us": 1.0, "ns": 0.001}
+_NAMED_STATUS = re.compile(r"(?<![\d.])([1-5]\d\d)(?![\d.])")
+_NOTHING = ("", "null", "none", "None", "[]", "{}", "false", "False", "0", '""')
+_SPECIAL = ("output", "error", "duration", "tag")
+RAW_COLUMNS = (*SLOTS, *(f"id_{kind}" for kind in ID_KINDS))
+
+Path = tuple[str, ...]
+
+
+class Extractor:
+    """Reads the slots of one format from records."""
+
+    def __init__(self, fmt: Format, tenant_by: str | None = None) -> None:
+        self.format = fmt
+        self._slots = {slot: tuple(_with_unit(p, fmt.duration_unit) for p in paths) for slot, paths in fmt.fields.items()}
+        self._slots |= {
+            f"id_{kind}": tuple(_with_unit(p, "") for p in paths) for kind, paths in fmt.ids.items() if kind in ID_KINDS
+        }
+        if tenant_by and tenant_by not in ("tenant", "key", "user", "client_ip", "user_agent", "node"):
+            self._slots["tenant"] = (_with_unit(tenant_by, ""),)
+        self._signature = tuple(tuple(_term(term) for term in terms) for terms in fmt.signature)
+        steps = [p for paths in self._slots.values() for p, _ in paths]
+        self._opened = tuple(dict.fromkeys(p[0] for p in steps if len(p) > 1 and p[0][0] not in "[~*"))
+        signature = [p for terms in self._signature for p, _ in terms]
+        self._search = any(path[0][0] in "[~*" or "**" in path for path in steps)
+        self._search_signature = any(step[0] in "~*" for path in signature for step in path)
+        self._shapes_match: ShapeCache[bool] = ShapeCache(self._looks_like)
+        self._shapes_places: ShapeCache[dict[str, tuple[tuple[Place, str], ...]]] = ShapeCache(self._places)
+        asked = [term for terms in self._signature for term in terms]
+        plain = all(wanted and len(path) == 1 and path[0][0] not in "[~*" for path, wanted in asked)
+        self._keys = tuple(frozenset(path[0] for path, _ in terms) for terms in self._signature) if plain else None
+        self._framing = tuple((compile_path(path), wanted) for path, wanted in fmt.framing)
+
+    def matches(self, record: Any) -> bool:
+        """Whether the record has the shape of the format."""
+        if self._search_signature:
+            known = self._shapes_match.answer(record)
+            if known is not None:
+                return known
+        if self._keys is not None:
+            return type(record) is dict and any(record.keys() >= keys for keys in self._keys)
+        return self._looks_like(record)
+
+    def _looks_like(self, record: Any) -> bool:
+        return any(all(_present(record, steps) is wanted for steps, wanted in terms) for terms in self._signature)
+
+    def is_framing(self, record: Any) -> bool:
+        """Whether the unit belongs to the format but is no request of its own."""
+        if self.format.aggregates:
+            return True
+        for steps, wanted in self._framing:
+            value = text_of(lookup(record, steps))
+            if value is not None and (wanted in ("*", value)):
+                return True
+        return False
+
+    def batch(self, records: Sequence[Any]) -> pl.DataFrame:
+        """One row a record, one text column a slot."""
+        if self._search:
+            columns = self._by_shape([self._open(r) for r in records] if self._opened else records)
+        else:
+            heads = _Heads(records)
+            columns = {slot: _column(slot, paths, heads) for slot, paths in self._slots.items()}
+        return raw_batch(columns, len(records), self.format.constants)
+
+    def _by_shape(self, records: Sequence[Any]) -> dict[str, list[str | None]]:
+        columns: dict[str, list[str | None]] = {slot: [None] * len(records) for slot in self._slots}
+        groups: dict[int, tuple[dict[str, tuple[tuple[Place, str], ...]] | None, list[int]]] = {}
+        for i, record in enumerate(records):
+            where = self._shapes_places.answer(record)
+            groups.setdefault(id(where), (where, []))[1].append(i)
+        for where, members in groups.values():
+            for slot, paths in self._slots.items():
+                column = columns[slot]
+                if where is None:
+                    for i in members:
+                        column[i] = self._value(slot, paths, records[i])
+                elif found := where[slot]:
+                    for i in members:
+                        column[i] = _first(slot, found, records[i])
+        return columns
+
+    def _places(self, record: Any) -> dict[str, tuple[tuple[Place, str], ...]]:
+        return {
+            slot: tuple(dict.fromkeys((place, unit) for steps, unit in paths for place in places(record, steps)))
+            for slot, paths in self._slots.items()
+        }
+
+    def _open(self, record: Any) -> Any:
+        """The record with JSON kept as text opened once where several paths go through it."""
+        found = {k: v for k in self._opened if type(v := record.get(k)) is str}
+        opened = {k: value for k, text in found.items() if (value := embedded(text)) is not None}
+        return {**record, **opened} if opened else record
+
+    def _value(self, slot: str, paths: Iterable[tuple[Path, str]], record: Any) -> str | None:
+        for steps, unit in paths:
+            value = lookup(record, steps)
+            if value is not None and (text := _slot_text(slot, value, unit)) is not None:
+                return text
+        return None
+
+
+class _Heads:
+    """The values of a batch under each first key, and which keys are below them: a path that leads nowhere costs nothing."""
+
+    def __init__(self, records: Sequence[Any]) -> None:
+        self._records = records
+        self.nothing: list[str | None] = [None] * len(records)
+        self._plain: dict[str, list[Any] | None] = {}
+        self._open: dict[str, tuple[list[Any], dict[str, tuple[str, ...]] | None] | None] = {}
+
+    def plain(self, key: str) -> list[Any] | None:
+        """The values of a key, None where every record has none."""
+        if key not in self._plain:
+            values = [r.get(key) for r in self._records]
+            self._plain[key] = values if values.count(None) < len(values) else None
+        return self._plain[key]
+
+    def opened(self, key: str) -> tuple[list[Any], dict[str, tuple[str, ...]] | None] | None:
+        """The values with JSON kept as text opened, and the names below them by their folded form.
+
+        The names are None where a value is no object.
+        """
+        if key not in self._open:
+            values = self.plain(key)
+            if values is None:
+                self._open[key] = None
+            else:
+                inner = [embedded(v) if type(v) is str else v for v in values]
+                kinds = {tuple(v) if type(v) is dict else () if v is None else None for v in inner}
+                self._open[key] = (inner, None if None in kinds else _by_folded(k for kind in kinds for k in kind or ()))
+        return self._open[key]
+
+    def flat(self, steps: Path) -> list[Any] | None:
+        """The values of a dotted path whose first key no record has: a key with the dots in it."""
+        names = {k for kind in {tuple(r) for r in self._records} for k in kind if "." in k}
+        if not any(".".join(steps[:cut]) in names for cut in range(2, len(steps) + 1)):
+            return None
+        return [lookup(r, steps) for r in self._records]
+
+
+def _column(slot: str, paths: Sequence[tuple[Path, str]], heads: _Heads) -> list[str | None]:
+    texts: list[str | None] | None = None
+    for steps, unit in paths:
+        values = heads.plain(steps[0]) if len(steps) == 1 else _below(steps, heads)
+        if values is None:
+            continue
+        if slot in _SPECIAL:
+            found = [None if v is None else _slot_text(slot, v, unit) for v in values]
+        else:
+            found = [v if type(v) is str and v else text_of(v) for v in values]
+        texts = found if texts is None else [f if t is None else t for t, f in zip(texts, found, strict=True)]
+        if None not in texts:
+            break
+    return texts if texts is not None else heads.nothing
+
+
+def _by_folded(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for name in sorted(set(names)):
+        found[fold(name)] = (*found.get(fold(name), ()), name)
+    return found
+
+
+def _below(steps: Path, heads: _Heads) -> list[Any] | None:
+    head = heads.opened(steps[0])
+    if head is None:
+        return heads.flat(steps)
+    values, names = head
+    if names is None:
+        return [None if v is None else lookup(v, steps[1:]) for v in values]
+    spelled = names.get(fold(steps[1].removeprefix("~")), ())
+    if not spelled and not any(fold(".".join(steps[1:cut])) in names for cut in range(3, len(steps) + 1)):
+        return None
+    if len(steps) == 2 and (spelled == (steps[1],) or (steps[1][0] == "~" and len(spelled) == 1)):
+        return [None if v is None else v.get(spelled[0]) for v in values]
+    return [None if v is None else lookup(v, steps[1:]) for v in values]
+
+
+def _first(slot: str, where: tuple[tuple[Place, str], ...], record: Any) -> str | None:
+    for place, unit in where:
+        value = record
+        for key in place:
+            value = value[key]
+        if type(value) is str and value and slot not in _SPECIAL:
+            return value
+        if value is not None and (text := _slot_text(slot, value, unit)) is not None:
+            return text
+    return None
+
+
+def _slot_text(slot: str, value: Any, unit: str) -> str | None:
+    if slot == "output":
+        return "true" if value not in (0, "", [], {}, False) else None
+    if slot == "error":
+        return named_error(value)
+    if slot == "duration":
+        return microseconds(value, unit)
+    return tags(value) if slot == "tag" else text_of(value)
+
+
+def raw_batch(columns: Mapping[str, Any], height: int, constants: Mapping[str, str]) -> pl.DataFrame:
+    """The raw batch with every slot present."""
+    frame = pl.DataFrame({k: pl.Series(k, v, dtype=pl.String) for k, v in columns.items()}, height=height)
+    missing = [pl.lit(None, dtype=pl.String).alias(c) for c in RAW_COLUMNS if c not in columns]
+    filled = [pl.col(k).fill_null(v) for k, v in constants.items()]
+    return frame.with_columns(missing).with_columns(filled)
+
+
+def _with_unit(path: str, default: str) -> tuple[Path, str]:
+    name, _, unit = path.partition("|")
+    return compile_path(name), unit or default
+
+
+def _term(term: str) -> tuple[Path, bool]:
+    return (compile_path(term[1:]), False) if term.startswith("!") else (compile_path(term), True)
+
+
+def _present(record: Any, steps: Path) -> bool:
+    """A key that is there with null counts as present at the top level."""
+    if lookup(record, steps) is not None:
+        return True
+    parent = lookup(record, steps[:-1]) if len(steps) > 1 else record
+    return type(parent) is dict and steps[-1] in parent
+
+
+def named_error(value: Any) -> str | None:
+    """The HTTP status that an error names, else `error`; None where there is no error."""
+    text = text_of(value)
+    if text is None or text in _NOTHING:
+        return None
+    found = _NAMED_STATUS.search(text[:2000])
+    return found.group(1) if found else "error"
+
+
+def microseconds(value: Any, unit: str) -> str | None:
+    """A duration as whole microseconds, None where it is not a number or is negative."""
+    try:
+        number = float(value) * _UNITS[unit]
+    except (TypeError, ValueError):
+        return None
+    return str(round(number)) if 0 <= number < 1e15 else None
+
+
+def tags(value: Any) -> str | None:
+    """Tags joined by a unit separator."""
+    items = value if type(value) is list else [value]
+    texts = [t for t in (text_of(i) for i in items) if t]
+    return "\x1f".join(texts) or None

@@ -1,0 +1,1 @@
+"""Which medium tells a case, and to whom?"""

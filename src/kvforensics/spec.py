@@ -1,0 +1,71 @@
+"""What is a log format, as data?
+
+A `Format` says where each canonical field is, how its time and its cached tokens are to be read, what the log cannot
+show, and what it looks like. It holds no code. `raw.py` runs one over parsed records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+SLOTS = (
+    "record_id", "start", "end", "stamp", "duration", "model", "provider", "host", "prompt", "cache_read", "cache_write",
+    "completion", "total", "request_bytes", "request_encoding", "http_status", "success", "state", "error", "output",
+    "from_cache", "replay_of", "tenant", "key", "user", "client_ip", "user_agent", "tag", "node", "sample_interval",
+)  # fmt: skip
+ID_KINDS = (
+    "cf_aig_log_id", "cf_ai_req_id", "response_id", "cf_ray", "upstream_id", "request_id", "x_request_id",
+    "litellm_call_id", "cf_aig_otel_trace_id", "cf_aig_event_id", "trace_id", "span_id", "parent_span_id",
+)  # fmt: skip
+CONTAINERS = ("lines", "json", "csv", "parquet", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class BlindSpot:
+    """Something that a log cannot show. `hides_long` is true where a record of a very long prompt may be missing."""
+
+    code: str
+    text: str
+    hides_long: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One log format. Paths are tried in order and the first that is not null wins; see `paths`."""
+
+    name: str
+    title: str
+    containers: tuple[str, ...]
+    signature: tuple[tuple[str, ...], ...]
+    """Alternatives; a record is of the format if every path of one alternative is present (null counts, `!x` forbids)."""
+    fields: Mapping[str, tuple[str, ...]]
+    ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    units: tuple[str, ...] = ("[]", "")
+    """Envelope paths in JSON documents; see `framing_json`."""
+    zone: str | None = None
+    """The zone of times without offset where the format's own documentation tells it (`UTC`), else None."""
+    duration_unit: str = "ms"
+    cache_rule: str = "unknown"
+    """`inclusive`, `exclusive` or `unknown`: does the prompt count include tokens read from the provider's cache?"""
+    own_total: bool = True
+    """Whether `total` is the provider's own sum; a sum made by the logging product proves nothing."""
+    cache_visible: bool = True
+    provider_serves: bool = False
+    """Whether `provider` says who served the call, rather than a protocol or client library."""
+    ok_states: tuple[str, ...] = ("success", "ok", "completed")
+    failed_states: tuple[str, ...] = ("failure", "error", "failed")
+    aborted_states: tuple[str, ...] = ("cancelled", "canceled", "aborted")
+    unset_states: tuple[str, ...] = ("unset",)
+    framing: tuple[tuple[str, str], ...] = ()
+    """(path, value): a unit that has this value is framing, not a record of its own; `*` is any value but null."""
+    constants: Mapping[str, str] = field(default_factory=dict)
+    """Slots whose value is a fact of the format (such as the provider), used where no path gives one."""
+    aggregates: bool = False
+    """Whether every unit is a sum over several requests: framing that can bound but never flag."""
+    tenant_says: str = "nothing in this log names a tenant"
+    blind_spots: tuple[BlindSpot, ...] = ()
+    export: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    accepts: tuple[str, ...] = ()
+    refuses: tuple[str, ...] = ()

@@ -1,0 +1,169 @@
+"""Between which bounds does the number of prompt tokens lie?
+
+Reads the counts of a raw batch. The input field may or may not include what was read from the provider's cache; the
+provider's own total, a cached count that is larger, or the rule of the source tells. What is left open is an interval.
+Unknown is null; a zero is unknown too, as no answered prompt is empty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+_PLAIN_DIGITS = 18
+_EXACT = 2**53
+_COUNTS = ("prompt", "cache_read", "cache_write", "completion", "total")
+_NAMES = {c: f"{c}_tokens" for c in _COUNTS} | {"request_bytes": "request_bytes"}
+_UNCOMPRESSED = ("", "-", "identity", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLimits:
+    """What a count is held against.
+
+    `template_allowance`: tokens that a chat template can add to the bytes of a request. A count over `absurd_over` is no
+    count; None believes every one.
+    """
+
+    template_allowance: int
+    absurd_over: int | None
+
+
+def read_tokens(
+    raw: pl.DataFrame,
+    *,
+    rule: str | pl.Expr,
+    incident_limits: TokenLimits,
+    cache_visible: bool,
+    own_total: bool,
+    estimate: bool,
+) -> pl.DataFrame:
+    """The bounds of each record's prompt, one row for each row of `raw`.
+
+    Columns: `prompt_tokens_min`, `prompt_tokens_max`, `token_basis`, `completion_tokens`, `problems`.
+
+    `rule` is `inclusive`, `exclusive` or `unknown`, or an expression over `raw` that gives one of them. `cache_visible` says
+    that cached tokens would be in the record, `own_total` that the total is the provider's own sum, `estimate` that the
+    count was made by the client.
+    """
+    parsed: dict[str, pl.Series] = {}
+    for slot in _NAMES:
+        value, flaw = read_count(raw[slot], None if slot == "request_bytes" else incident_limits.absurd_over)
+        parsed[slot], parsed[f"{slot}_flaw"] = value, flaw
+    asked = raw.select(
+        pl.col("request_encoding").str.strip_chars().str.to_lowercase().fill_null("").alias("encoding"),
+        (rule if isinstance(rule, pl.Expr) else pl.lit(rule)).alias("rule"),
+    )
+    frame = pl.DataFrame(parsed).hstack(asked)
+    counted = _counted(frame, cache_visible=cache_visible, own_total=own_total)
+    return _bounded(counted, incident_limits.template_allowance, estimate=estimate)
+
+
+def read_count(text: pl.Series, absurd_over: int | None) -> tuple[pl.Series, pl.Series]:
+    """The whole numbers that texts stand for, and what is wrong with the others.
+
+    Wrong is `absurd` (negative, fractional, too large) or `unreadable`; both are null where there is nothing.
+    """
+    if text.null_count() == len(text):
+        return pl.Series([None] * len(text), dtype=pl.Int64), pl.Series([None] * len(text), dtype=pl.String)
+    t = pl.col("text")
+    digits = t.str.extract(rf"^0*([0-9]{{1,{_PLAIN_DIGITS}}})(?:\.0+)?$").cast(pl.Int64)
+    scientific = t.str.extract(r"^([0-9]+(?:\.[0-9]+)?[eE][+-]?[0-9]+)$").cast(pl.Float64, strict=False)
+    whole = pl.when((scientific == scientific.floor()) & (scientific <= _EXACT)).then(scientific).cast(pl.Int64)
+    number = pl.coalesce(digits, whole)
+    believed = number if absurd_over is None else pl.when(number <= absurd_over).then(number)
+    numeric = t.str.contains(r"^[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$")
+    frame = pl.DataFrame({"text": text.str.strip_chars()}).select(
+        believed.alias("value"),
+        pl.when(t.is_null() | t.is_in(["", "-"]) | believed.is_not_null()).then(None)
+        .when(numeric).then(pl.lit("absurd")).otherwise(pl.lit("unreadable")).alias("flaw"),
+    )  # fmt: skip
+    return frame["value"], frame["flaw"]
+
+
+def _counted(frame: pl.DataFrame, *, cache_visible: bool, own_total: bool) -> pl.DataFrame:
+    """Adds `low`, `high` and `basis` from the counts alone, and `conflict` where they contradict each other."""
+    a, total, output = pl.col("prompt"), pl.col("total"), pl.col("completion")
+    read, write = pl.col("cache_read").fill_null(0), pl.col("cache_write").fill_null(0)
+    cache = read + write
+    cache_flaw = pl.col("cache_read_flaw").is_not_null() | pl.col("cache_write_flaw").is_not_null()
+    rest = total - output
+    given = a.is_not_null() & ((a > 0) | (cache > 0))
+
+    proves_exclusive = pl.max_horizontal(read, write) > a
+    rule = pl.col("rule").fill_null("unknown")
+    if own_total:
+        rule = (
+            pl.when(rest == a)
+            .then(pl.lit("inclusive"))
+            .when(rest == a + cache)
+            .then(pl.lit("exclusive"))
+            .otherwise(rule)
+        )
+    # Cached tokens are part of the prompt, so more of them than the field holds settles it against any total.
+    rule = pl.when(proves_exclusive).then(pl.lit("exclusive")).otherwise(rule)
+    inclusive, exclusive = rule == "inclusive", rule == "exclusive"
+    open_above = cache_flaw | (exclusive if not cache_visible else pl.lit(value=False))
+
+    reported_low = pl.when(exclusive).then(a + cache).otherwise(a)
+    reported_high = pl.when(inclusive).then(a).when(open_above).then(None).otherwise(a + cache)
+    reported_basis = (
+        pl.when(inclusive).then(pl.lit("reported"))
+        .when(open_above).then(pl.lit("uncertain-cache-rule"))
+        .when(cache == 0).then(pl.lit("reported"))
+        .when(exclusive).then(pl.lit("reported+cache"))
+        .otherwise(pl.lit("uncertain-cache-rule"))
+    )  # fmt: skip
+
+    # Without an input field: the total less the output, else the total bounds from above, and the cache from below.
+    exact, above = rest.is_not_null(), pl.when(total > 0).then(total)
+    other_high = pl.when(exact & (rest > 0)).then(rest).when(~exact).then(above)
+    other_low = pl.when(exact & (rest > 0)).then(rest).when(cache > 0).then(cache)
+    contradicts = ~given & ((rest < 0) | (other_high < cache)).fill_null(value=False)
+    other_basis = (
+        pl.when(other_high.is_not_null()).then(pl.lit("total-minus-output"))
+        .when(cache > 0).then(pl.lit("reported+cache")).otherwise(pl.lit("unknown"))
+    )  # fmt: skip
+    return frame.with_columns(
+        pl.when(given).then(reported_low).when(~contradicts).then(other_low).alias("low"),
+        pl.when(given).then(reported_high).when(~contradicts).then(other_high).alias("high"),
+        pl.when(given)
+        .then(reported_basis)
+        .when(contradicts)
+        .then(pl.lit("unknown"))
+        .otherwise(other_basis)
+        .alias("basis"),
+        pl.when(contradicts).then(pl.lit("tokens_contradict")).alias("conflict"),
+    )
+
+
+def _bounded(frame: pl.DataFrame, allowance: int, *, estimate: bool) -> pl.DataFrame:
+    """Meets the counts with what the size of the request allows."""
+    size = pl.col("request_bytes")
+    # A compressed body bounds nothing; no request has no bytes, so 0 is a size that nobody wrote down.
+    bound = pl.when((size > 0) & pl.col("encoding").is_in(_UNCOMPRESSED)).then(size + allowance)
+    low, high, basis = pl.col("low"), pl.col("high"), pl.col("basis")
+    if estimate:
+        basis = pl.when(low.is_null() & high.is_null()).then(pl.lit("unknown")).otherwise(pl.lit("client-estimate"))
+        low = high = pl.lit(None, dtype=pl.Int64)
+    exceeds = (low > bound).fill_null(value=False)
+    by_size = low.is_null() & high.is_null() & bound.is_not_null()
+    problems = [
+        pl.when(pl.col(f"{slot}_flaw").is_not_null()).then(pl.concat_str(pl.lit(f"{name}_"), f"{slot}_flaw"))
+        for slot, name in _NAMES.items()
+    ]
+    return frame.select(
+        pl.when(~exceeds).then(low).alias("prompt_tokens_min"),
+        pl.when(~exceeds).then(pl.min_horizontal(high, bound)).alias("prompt_tokens_max"),
+        pl.when(exceeds)
+        .then(pl.lit("unknown"))
+        .when(by_size)
+        .then(pl.lit("size-bound"))
+        .otherwise(basis)
+        .alias("token_basis"),
+        pl.col("completion").alias("completion_tokens"),
+        pl.concat_list(*problems, "conflict", pl.when(exceeds).then(pl.lit("tokens_exceed_size")))
+        .list.drop_nulls()
+        .alias("problems"),
+    )

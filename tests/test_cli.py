@@ -1,0 +1,179 @@
+"""Do the commands answer on standard output, complain in one line, and end with the promised status?"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kvforensics.cli import check, main
+from kvforensics.errors import UsageError
+
+PROGRAM = [sys.executable, "-c", "from kvforensics.cli import main; main()"]
+CALL = {
+    "request_id": "r1", "started_at": "2026-09-02T08:00:00Z", "model": "@cf/zai-org/glm-5.3", "provider": "cloudflare",
+    "tenant": "team-a", "status": 200, "usage": {"prompt_tokens": 702114, "completion_tokens": 5, "total_tokens": 702119},
+}  # fmt: skip
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> str:
+    path = tmp_path / "app.jsonl"
+    path.write_text(
+        "".join(json.dumps({**CALL, "started_at": f"2026-09-02T08:0{n}:00Z"}) + "\n" for n in range(3)),
+        encoding="utf-8",
+    )
+    return str(path)
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments))
+
+
+def test_the_version_comes_without_a_heavy_import() -> None:
+    code = (
+        "import sys\nfrom kvforensics.cli import main\ntry:\n    main(['--version'])\nexcept SystemExit as end:\n"
+        "    heavy = {'polars', 'duckdb', 'pyarrow', 'rich', 'numpy'} & set(sys.modules)\n"
+        "    sys.exit(f'imported {heavy}' if heavy or end.code else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "kvforensics" in done.stdout
+
+
+def test_the_help_lists_only_commands_that_are_there() -> None:
+    text = run("--help").output
+    assert all(name in text for name in ("check", "formats", "incidents"))
+    assert run("sql", "case").exit_code == 2
+
+
+def test_a_check_prints_the_verdict_and_ends_with_its_status(log: str) -> None:
+    result = run("check", log)
+    assert result.exit_code == 10
+    assert result.stdout.startswith("EXPOSED.")
+
+
+def test_json_is_the_summary_and_nothing_else(log: str) -> None:
+    result = run("check", log, "--json")
+    assert json.loads(result.stdout)["responses"]["affected"] == 3
+    assert result.stdout.isascii()
+
+
+def test_a_case_is_written_beside_the_answer(log: str, tmp_path: Path) -> None:
+    result = run("check", log, "--case", str(tmp_path / "case"))
+    assert result.exit_code == 10
+    assert (tmp_path / "case" / "case.json").is_file()
+    assert set(json.loads((tmp_path / "case" / "run.json").read_text())) == {"schema", "duration_s", "host", "workers"}
+
+
+def test_assume_complete_is_recorded_as_an_assertion(log: str) -> None:
+    summary = json.loads(run("check", log, "--json", "--assume-complete").stdout)
+    assert summary["assertions"] == {"complete": True}
+
+
+def test_a_log_can_come_from_standard_input(log: str) -> None:
+    done = subprocess.run(
+        [*PROGRAM, "check", "-", "--json"], input=Path(log).read_bytes(), capture_output=True, check=False
+    )
+    assert (done.returncode, json.loads(done.stdout)["inputs"][0]["source"]) == (10, "-")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (), ("--incident", "no-such"), ("--exclude", "no-such.toml"), ("--mapping", "no-such.toml"),
+        ("--timezone", "Mars/Base"),
+        ("--timezone", "=UTC"),
+        ("--format", "no-such-format"), ("--memory", "lots"), ("--workers", "0"), ("--keep", "some"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_ends_with_status_2_and_one_plain_complaint(log: str, arguments: tuple[str, ...]) -> None:
+    result = run("check", *([log, *arguments] if arguments else ["no/such/log"]))
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    assert result.stderr.strip().splitlines()[-1].startswith(("kvforensics: ", "Error: "))
+
+
+def test_an_unexpected_error_is_one_line_unless_debugging(log: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def explode(*_: object, **__: object) -> None:
+        raise RuntimeError("a\x1b[2Jb")
+
+    monkeypatch.setattr("kvforensics.case.ingest", explode)
+    result = run("check", log)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("kvforensics: unexpected error: RuntimeError: a\\x1b[2Jb")
+    assert len(result.stderr.splitlines()) == 1
+    monkeypatch.setenv("KVFORENSICS_DEBUG", "1")
+    assert "Traceback" in run("check", log).stderr
+
+
+def test_an_interrupt_ends_with_status_130(log: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kvforensics.case.ingest", interrupt)
+    result = run("check", log)
+    assert result.exit_code == 130
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a POSIX signal")
+def test_a_signal_while_waiting_for_input_ends_cleanly() -> None:
+    process = subprocess.Popen(
+        [*PROGRAM, "check", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    with process:
+        assert process.stdin is not None
+        process.stdin.write((json.dumps(CALL) + "\n").encode() * 20_000)  # far more than a pipe holds: it is being read
+        os.kill(process.pid, signal.SIGINT)
+        output, errors = process.communicate(timeout=30)
+    assert (process.returncode, output, errors.strip()) == (130, b"", b"kvforensics: interrupted")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX pipe")
+def test_a_reader_that_goes_away_does_not_change_the_verdict(log: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([*PROGRAM, "check", log], stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr.count(b"Traceback"), b"Broken" in done.stderr) == (10, 0, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("4GB", 4_000_000_000), ("512MiB", 512 << 20), ("2g", 2_000_000_000), ("1.5 GiB", 3 << 29)]
+)  # fmt: skip
+def test_sizes_are_read_as_people_write_them(text: str, size: int) -> None:
+    assert check.parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "GB", "-1GB", "3", "12 parsecs"])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        check.parse_size(text)
+
+
+def test_formats_are_listed_and_each_is_described() -> None:
+    from kvforensics.formats import all_formats
+
+    listed = run("formats").output
+    for known in all_formats():
+        assert known.name in listed
+        assert known.name in run("formats", known.name).output
+    assert run("formats", "no-such").exit_code == 2
+
+
+def test_incidents_are_listed_shown_validated_and_begun(tmp_path: Path) -> None:
+    path = str(tmp_path / "mine.toml")
+    assert "cloudflare-workers-ai-glm-5.3" in run("incidents").output
+    assert "more than 681,280 prompt tokens" in run("incidents", "show", "cloudflare-workers-ai-glm-5.3").output
+    assert run("incidents", "new", path).exit_code == 0
+    assert run("incidents", "validate", path).output.startswith("valid: ")
+    assert run("incidents", "new", path).exit_code == 2
+    assert run("incidents", "validate", "no-such").exit_code == 2

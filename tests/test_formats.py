@@ -1,0 +1,189 @@
+"""What must hold of every log format?"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import statistics
+from pathlib import Path
+
+import pytest
+
+import kvforensics.formats as package
+from kvforensics.decode import decode_unit
+from kvforensics.errors import UsageError
+from kvforensics.formats import all_formats, by_name
+from kvforensics.raw import RAW_COLUMNS, Extractor
+from kvforensics.spec import CONTAINERS, ID_KINDS, SLOTS, Format
+
+FORMATS = all_formats()
+FOLDER = Path(str(package.__file__)).parent
+MODULES = sorted(p.stem for p in FOLDER.glob("*.py") if p.stem != "__init__")
+ACCEPTED = [(f, text) for f in FORMATS for text in f.accepts]
+REFUSED = [(f, text) for f in FORMATS for text in f.refuses]
+
+
+def each(formats: tuple[Format, ...] = FORMATS) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("fmt", formats, ids=[f.name for f in formats])
+
+
+def value(text: str) -> object:
+    decoded = decode_unit(text.encode())
+    assert decoded.reject is None
+    return decoded.value
+
+
+def slots(fmt: Format, text: str) -> dict[str, str | None]:
+    return Extractor(fmt).batch([value(text)]).to_dicts()[0]
+
+
+def test_names_are_unique_and_kebab_case() -> None:
+    names = [f.name for f in FORMATS]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", n) for n in names)
+
+
+def test_every_module_of_the_folder_is_listed() -> None:
+    found = {importlib.import_module(f"kvforensics.formats.{m}").FORMAT.name for m in MODULES}
+    assert found == {f.name for f in FORMATS}
+
+
+def test_the_median_file_is_under_eighty_lines() -> None:
+    assert statistics.median(len((FOLDER / f"{m}.py").read_text().splitlines()) for m in MODULES) < 80
+
+
+def test_each_module_opens_with_the_question_it_answers() -> None:
+    for module in MODULES:
+        first = (FOLDER / f"{module}.py").read_text().splitlines()[0]
+        assert re.fullmatch(r'"""[^:]+: .+\?', first), module
+
+
+def test_home_made_logs_are_tried_last() -> None:
+    home = [i for i, f in enumerate(FORMATS) if f.name.startswith("app-json")]
+    assert home == list(range(len(FORMATS) - len(home), len(FORMATS)))
+    assert FORMATS[-1].name == "app-json"
+
+
+@each()
+def test_every_field_and_id_is_known(fmt: Format) -> None:
+    assert set(fmt.fields) <= set(SLOTS)
+    assert set(fmt.constants) <= set(SLOTS)
+    assert set(fmt.ids) <= set(ID_KINDS)
+    assert set(fmt.containers) <= set(CONTAINERS)
+    assert fmt.cache_rule in ("inclusive", "exclusive", "unknown")
+
+
+@each()
+def test_units_of_a_duration_are_known_and_stand_nowhere_else(fmt: Format) -> None:
+    for slot, paths in fmt.fields.items():
+        for path in paths:
+            name, bar, unit = path.partition("|")
+            assert name
+            assert not bar or (slot == "duration" and unit in ("s", "ms", "us", "ns"))
+
+
+@each()
+def test_a_format_says_what_it_is_what_it_hides_and_how_to_get_it(fmt: Format) -> None:
+    assert fmt.title
+    assert fmt.tenant_says
+    assert fmt.blind_spots
+    assert fmt.export
+    assert fmt.links
+    assert fmt.accepts
+    assert fmt.refuses
+    assert all(link.startswith("https://") for link in fmt.links)
+    assert len({b.code for b in fmt.blind_spots}) == len(fmt.blind_spots)
+
+
+@pytest.mark.parametrize(("fmt", "text"), ACCEPTED, ids=[f.name for f, _ in ACCEPTED])
+def test_an_accepted_record_is_of_its_format_and_of_none_tried_before(fmt: Format, text: str) -> None:
+    first = next(f.name for f in FORMATS if Extractor(f).matches(value(text)))
+    assert first == fmt.name
+
+
+@pytest.mark.parametrize(("fmt", "text"), REFUSED, ids=[f.name for f, _ in REFUSED])
+def test_a_refused_record_is_not_of_the_format(fmt: Format, text: str) -> None:
+    assert not Extractor(fmt).matches(value(text))
+
+
+@pytest.mark.parametrize(("fmt", "text"), ACCEPTED, ids=[f.name for f, _ in ACCEPTED])
+def test_an_accepted_record_fills_slots(fmt: Format, text: str) -> None:
+    row = slots(fmt, text)
+    assert set(row) == set(RAW_COLUMNS)
+    assert any(v is not None for v in row.values())
+
+
+def test_anthropic_counts_are_kept_apart_and_marked_exclusive() -> None:
+    fmt = by_name("anthropic-messages")
+    row = slots(fmt, fmt.accepts[0])
+    assert fmt.cache_rule == "exclusive"
+    assert (row["prompt"], row["cache_read"], row["cache_write"]) == ("46754", "655360", "0")
+
+
+def test_cached_tokens_of_an_own_name_leave_the_rule_unknown() -> None:
+    fmt = by_name("app-json-uncertain")
+    row = slots(fmt, fmt.accepts[0])
+    assert (row["prompt"], row["cache_read"], fmt.cache_rule) == ("46754", "655360", "unknown")
+
+
+def test_encrypted_bodies_give_no_count_and_no_tenant() -> None:
+    fmt = by_name("cloudflare-aig-logpush")
+    row = slots(fmt, fmt.accepts[0])
+    assert (row["prompt"], row["tenant"], row["user"], row["http_status"]) == (None, None, None, "200")
+
+
+def test_a_stream_kept_as_text_gives_its_last_usage() -> None:
+    text = (
+        '{"Model":"m","Provider":"workers-ai","StatusCode":200,"Timestamp":"2026-09-02T08:41:12Z","ResponseBody":'
+        '"data: {\\"choices\\":[{}]}\\n\\n'
+        'data: {\\"choices\\":[],\\"usage\\":{\\"prompt_tokens\\":702114}}\\n\\ndata: [DONE]\\n"}'
+    )
+    assert slots(by_name("cloudflare-aig-logpush"), text)["prompt"] == "702114"
+
+
+def test_an_error_reply_without_tokens_keeps_model_and_status() -> None:
+    text = '{"ts":1788487929.031,"request":{"model":"m"},"status":400,"response":{"error":{"message":"x","code":400}}}'
+    row = slots(by_name("http-dump"), text)
+    assert (row["model"], row["http_status"], row["error"]) == ("m", "400", "400")
+    assert (row["prompt"], row["output"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "prompt"),
+    [
+        (
+            '{"request":{"model":"m"},"response":{"body":{"usage":{"input_tokens":9,"cache_read_input_tokens":8}}}}',
+            "anthropic-messages",
+            "9",
+        ),
+        ('{"request":{"model":"m"},"response":"data: {\\"usage\\":{\\"prompt_tokens\\":7}}\\n\\n"}', "http-dump", "7"),
+        (
+            '{"request":{"body":"{\\"model\\":\\"m\\"}"},"response":{"body":{"usage":{"prompt_tokens":7}}}}',
+            "http-dump",
+            "7",
+        ),
+        ('{"result":{"response":"x","usage":{"prompt_tokens":7}},"success":true,"errors":[]}', "app-json", "7"),
+        ('{"data":{"model":"m","promptTokens":1},"prompt_tokens":7}', "app-json", "7"),
+        ('{"model":"m","usage":{"prompt_tokens":7,"cached_tokens":6}}', "app-json-uncertain", "7"),
+    ],
+)
+def test_a_shape_between_formats_falls_to_the_right_one(text: str, name: str, prompt: str) -> None:
+    first = next(f for f in FORMATS if Extractor(f).matches(value(text)))
+    assert (first.name, slots(first, text)["prompt"]) == (name, prompt)
+
+
+def test_a_native_call_names_its_model_in_the_address_only() -> None:
+    url = "https://api.cloudflare.com/client/v4/accounts/a/ai/run/@cf/zai-org/glm-5.3"
+    text = f'{{"url":"{url}","status":499,"request":{{"messages":[]}},"response":null}}'
+    fmt = next(f for f in FORMATS if Extractor(f).matches(value(text)))
+    assert (fmt.name, slots(fmt, text)["model"]) == ("http-dump", url)
+
+
+def test_an_unknown_name_is_answered_with_near_ones() -> None:
+    with pytest.raises(UsageError, match="cloudflare-aig-rest"):
+        by_name("cloudflare-aig-rst")
+
+
+def test_a_far_name_is_answered_with_where_to_look() -> None:
+    with pytest.raises(UsageError, match="kvforensics formats"):
+        by_name("zzzz")

@@ -1,0 +1,90 @@
+"""Every line has its place in the ledger, whatever the bytes are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kvforensics.formats import all_formats
+from kvforensics.incident import load_incident
+from kvforensics.ingest import IngestRequest, ingest
+
+INCIDENT = load_incident("cloudflare-workers-ai-glm-5.3")
+ROW = {
+    "id": "01M1GMF1YBVDSE8P8M2W5DJV87", "cached": False, "created_at": "2026-09-02T08:41:12.907Z", "duration": 9120,
+    "model": "@cf/zai-org/glm-5.3", "provider": "workers-ai", "success": True, "tokens_in": 702114, "tokens_out": 1207,
+    "status_code": 200,
+}  # fmt: skip
+OTHER = {**ROW, "model": "@cf/meta/llama-3.3"}
+LINES = st.sampled_from(
+    [
+        json.dumps(ROW).encode(), json.dumps(OTHER).encode(), b"", b"  ", b"{", b"[1]", b"plain text", b'{"a": "\xff"}',
+        b'{"level": "info"}',
+    ]
+)
+
+
+def read(path: Path) -> Any:
+    return ingest(IngestRequest((str(path),), INCIDENT, workers=1))
+
+
+def adds_up(found: Any) -> bool:
+    return all(i.lines == i.records + i.rejected + i.blank + i.framing for i in found.inputs)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rest=st.lists(LINES, max_size=30), end=st.sampled_from([b"\n", b"\r\n"]), final=st.booleans())
+def test_physical_lines_are_all_accounted_for(tmp_path: Path, rest: list[bytes], end: bytes, final: bool) -> None:
+    lines = [json.dumps(ROW).encode(), *rest]
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(end.join(lines) + (end if final else b""))
+    found = read(path)
+    [report] = found.inputs
+    expected = len(lines) - (0 if final or lines[-1] else 1)
+    assert report.lines == expected
+    assert adds_up(found)
+    assert report.blank == sum(not line.strip() for line in lines[:expected])
+    assert found.rejects.num_rows == report.rejected
+    models = [line for line in lines if b"@cf/meta" in line]
+    assert found.off_model_dropped == len(models)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.binary(max_size=400) | st.text(alphabet='{}[]",:abc1\n\\ ', max_size=200).map(str.encode))
+def test_no_bytes_break_the_reader(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "odd"
+    path.write_bytes(data)
+    assert adds_up(read(path))
+
+
+SAMPLES = [(f.name, text) for f in all_formats() for text in f.accepts]
+
+
+@pytest.mark.parametrize(("name", "text"), SAMPLES, ids=[f"{n}-{i}" for i, (n, _) in enumerate(SAMPLES)])
+def test_damaged_samples_stay_accounted_for(tmp_path: Path, name: str, text: str) -> None:
+    clean = (text + "\n").encode() * 3
+    path = tmp_path / name
+    for at in range(0, len(clean), max(1, len(clean) // 7)):
+        inserted, replaced = clean[:at] + b"\x00" + clean[at:], clean[:at] + b"}" + clean[at + 1 :]
+        for damaged in (clean[:at], inserted, replaced, clean[at:] + clean):
+            path.write_bytes(damaged)
+            assert adds_up(read(path))
+
+
+def test_the_fast_and_the_careful_path_agree(tmp_path: Path) -> None:
+    rows = [
+        {**(ROW if i % 3 else OTHER), "id": str(i), "created_at": f"2026-09-02T08:{i % 60:02d}:12Z"} for i in range(2000)
+    ]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(r) + "\n" for r in rows))
+    fast = read(path)
+    careful = ingest(IngestRequest((str(path),), INCIDENT, workers=1, keep_all=True))
+    assert fast.inputs == careful.inputs
+    on_model = careful.records.filter(careful.records["model_match"])
+    assert fast.records.sort_by("line").to_pylist() == on_model.sort_by("line").to_pylist()
+    assert fast.coverage[0].minutes.equals(careful.coverage[0].minutes)

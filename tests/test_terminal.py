@@ -1,0 +1,109 @@
+"""Is the text of the verdict plain, narrow, complete, and deaf to what strangers wrote into their logs?"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from kvforensics.reports.terminal import WIDTH, verdict_text
+
+SUMMARY: dict[str, Any] = {
+    "schema": "kvforensics.summary/1", "incident": "an-incident", "title": "An incident", "verdict": "exposed",
+    "complete": True, "undetermined_because": [], "assertions": {"complete": False},
+    "responses": {"affected": 3, "possible": 1, "lower": 3, "upper": 4},
+    "tenants": {"affected": 2, "possible": 1, "lower": 2, "upper": 3, "unknown_records": 0},
+    "excluded": {
+        "records": 2, "tenants": 1,
+        "by_rule": {"qa": {"hits": 5, "would_be_affected": 2, "reason": "Quality team", "category": "test"}},
+    },
+    "without_exclusions": {"lower": 5, "upper": 6}, "duplicates": 1, "replays": 0,
+    "outside": {"on_model": 9, "in_window": 3, "over_threshold": 4, "served": 1},
+    "ledger": {"files": 2, "bytes": 123456, "lines": 30, "records": 26, "rejected": 2, "blank": 1, "framing": 1},
+    "coverage": {
+        "first": "2026-08-20T00:00:00Z", "last": "2026-09-20T00:00:00Z", "window_covered": False,
+        "gaps": [{"from": "2026-08-30T00:00:00Z", "until": "2026-09-01T00:00:00Z"}],
+        "logs": [{"log": "app-json: a.jsonl", "reasons": ["silence"]}],
+    },
+    "inputs": [
+        {"source": "a.jsonl", "format": "app-json", "records": 26, "rejected": 2, "timezone": "any-offset", "problems": []},
+        {"source": "b.gz", "format": None, "records": 0, "rejected": 0, "timezone": "any-offset", "problems": ["truncated"]},
+    ],
+    "warnings": [],
+}  # fmt: skip
+FINDING: dict[str, Any] = {
+    "disposition": "possible", "source": "a.jsonl", "line": 7, "tenant": "team-a", "time_basis": "any-offset",
+    "token_basis": "unknown", "started_earliest": "2026-09-01T00:00:00.000000Z",
+    "started_latest": "2026-09-02T02:00:00.000000Z", "prompt_tokens_min": None, "prompt_tokens_max": None,
+    "parts": {"on_model": True, "in_window": None, "over_threshold": None, "served": True},
+}  # fmt: skip
+
+
+def summary(**changed: Any) -> dict[str, Any]:
+    return {**copy.deepcopy(SUMMARY), **changed}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "start"),
+    [
+        ("exposed", "EXPOSED. 3 responses to 2 tenants"),
+        ("possibly_exposed", "POSSIBLY EXPOSED. No response is known to be affected, but 1 response may be"),
+        ("not_exposed", "NOT EXPOSED. The logs cover the whole exposure window"),
+        ("undetermined", "UNDETERMINED. Nothing is flagged, but the logs cannot rule an exposure out"),
+    ],
+)
+def test_the_verdict_comes_first_in_plain_words(verdict: str, start: str) -> None:
+    text = " ".join(verdict_text(summary(verdict=verdict), []).split())
+    assert text.startswith(start)
+
+
+def test_the_text_says_numbers_exclusions_faults_gaps_and_assumptions() -> None:
+    text = " ".join(verdict_text(SUMMARY, [FINDING]).split())
+    for expected in (
+        "3 affected, 1 possible: between 3 and 4", "2 affected, 1 possible: between 2 and 3",
+        "30 lines = 26 records + 2 rejected + 1 blank + 1 framing",
+        "a.jsonl:7 possible", "prompt tokens not known; tenant team-a",
+        "qa: Quality team - matched 5 records, 2 would have been flagged",
+        "with exclusions: between 3 and 4; without: between 5 and 6", "b.gz: truncated", "a.jsonl: 2 lines rejected",
+        "the window is NOT covered", "no log covers 2026-08-30T00:00:00Z to 2026-09-01T00:00:00Z",
+        "app-json: a.jsonl: silence", "read over every offset in use: a.jsonl",
+    ):  # fmt: skip
+        assert expected in text
+
+
+def test_no_bound_is_said_as_no_bound() -> None:
+    responses = {"affected": 0, "possible": 0, "lower": 0, "upper": None}
+    assert "at least 0, no upper bound" in verdict_text(summary(responses=responses), [])
+
+
+def test_no_line_is_wider_than_a_terminal_and_none_is_coloured() -> None:
+    long = {**FINDING, "source": "x" * 300, "tenant": "y" * 300}
+    text = verdict_text(SUMMARY, [long] * 12)
+    assert max(len(line) for line in text.splitlines()) <= WIDTH
+    assert "\x1b" not in text
+
+
+def test_at_most_ten_findings_are_shown_and_their_number_is_said() -> None:
+    responses = {"affected": 12, "possible": 0, "lower": 12, "upper": 12}
+    text = verdict_text(summary(responses=responses), [FINDING] * 10)
+    assert "Findings (10 of 12)" in text
+
+
+@pytest.mark.parametrize("hostile", ["\x1b[2J\x1b]0;owned\x07", "a\nEXPOSED. nothing", "\u202etxt", "\x9b31m"])
+def test_hostile_text_is_shown_and_never_obeyed(hostile: str) -> None:
+    changed = summary(title=hostile)
+    changed["inputs"][0]["source"] = hostile
+    changed["inputs"][1]["problems"] = [hostile]
+    changed["excluded"]["by_rule"] = {hostile: {"hits": 1, "would_be_affected": 0, "reason": hostile}}
+    changed["coverage"]["logs"][0]["log"] = hostile
+    text = verdict_text(changed, [{**FINDING, "source": hostile, "tenant": hostile, "time_basis": hostile}])
+    assert all(character == "\n" or character.isprintable() for character in text)
+    assert not any(line.startswith("EXPOSED. nothing") for line in text.splitlines())
+
+
+def test_the_advice_fits_the_verdict() -> None:
+    assert "Nothing more to do" in verdict_text(summary(verdict="not_exposed"), [])
+    assert "Nothing more to do" not in verdict_text(SUMMARY, [])
+    assert "--case DIR" in verdict_text(SUMMARY, [])
+    assert "findings.jsonl" in verdict_text(SUMMARY, [], case="case-1")
