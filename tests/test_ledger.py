@@ -88,3 +88,11 @@ def test_the_fast_and_the_careful_path_agree(tmp_path: Path) -> None:
     on_model = careful.records.filter(careful.records["model_match"])
     assert fast.records.sort_by("line").to_pylist() == on_model.sort_by("line").to_pylist()
     assert fast.coverage[0].minutes.equals(careful.coverage[0].minutes)
+
+
+def test_a_log_that_a_crash_padded_with_nul_bytes_is_still_read(tmp_path: Path) -> None:
+    row = json.dumps(ROW).encode() + b"\n"
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(row + b"\x00" * 300 + b"\n" + row)
+    [report] = read(path).inputs
+    assert (report.records, report.rejected, report.lines) == (2, 1, 3)

@@ -26,7 +26,7 @@ def content(path: Path) -> bytes:
 
 def files(root: Path) -> dict[str, Path]:
     found = {p.relative_to(root).as_posix(): p for p in root.rglob("*") if p.is_file() and "__pycache__" not in p.parts}
-    return {name: path for name, path in found.items() if name not in HAND_WRITTEN and not name.startswith("engine/")}
+    return {name: path for name, path in found.items() if name not in HAND_WRITTEN}
 
 
 def narrowed(value: Any, pattern: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -38,6 +38,7 @@ class Plan:
     newline: bytes = b"\n"
     units: tuple[str, ...] = ("",)
     dialect: Dialect | None = None
+    first_is_record: bool = False
 
     @property
     def main(self) -> str:
@@ -48,9 +49,10 @@ class Plan:
 def detect(head: bytes, formats: Sequence[Format], *, whole: bool) -> Plan | None:
     """The plan for a source that starts with `head`, or None where it is not understood."""
     text = head[3:] if head.startswith(b"\xef\xbb\xbf") else head
-    if not text.strip() or is_binary(text):
-        return None
     first = text.lstrip()[:1]
+    # JSON that a crash has padded with NUL bytes is still JSON.
+    if not text.strip() or (first not in (b"{", b"[") and is_binary(text)):
+        return None
     newline = newline_of(text)
     plans: list[Plan] = []
     if first in (b"{", b"["):
@@ -82,11 +84,15 @@ def parquet_rows(path: str) -> int:
         return 0
 
 
-def _weight(plan: Plan) -> tuple[float, int]:
-    """Prefer what explains more records of the sample, a product's own format above all, then line by line."""
+def _weight(plan: Plan) -> tuple[int, int]:
+    """Prefer what explains more of the sample, a product's own format above all.
+
+    Between equals lines win where the first line is a record, else documents: the one row of a page may stand alone on a line.
+    """
     best = plan.counts[0][1]
     specific = not plan.main.startswith("app-json")
-    return (best * (2 if specific else 1), 1 if plan.container == "lines" else 0)
+    preference = 1 if plan.container != "lines" else 2 if plan.first_is_record else 0
+    return (best * (2 if specific else 1), preference)
 
 
 def is_binary(text: bytes) -> bool:
@@ -103,7 +109,8 @@ def _lines_plan(text: bytes, newline: bytes, formats: Sequence[Format], *, whole
     tried = [decode_unit(line) for line in lines[: SAMPLE_RECORDS * 4] if line.strip()]
     records = [d.value for d in tried if d.reject is None]
     plan = _plan("lines", records[:SAMPLE_RECORDS], formats, ("lines",), seen=_seen(lines), newline=newline)
-    return [plan] if plan else []
+    first = bool(tried) and tried[0].reject is None
+    return [replace(plan, first_is_record=first)] if plan else []
 
 
 def _seen(lines: Sequence[bytes]) -> int:
@@ -114,14 +121,16 @@ def _document_plans(text: bytes, formats: Sequence[Format]) -> list[Plan]:
     plans = []
     for units in dict.fromkeys(f.units for f in formats if "json" in f.containers):
         records = []
+        seen = 0
         for unit in json_units(io.BytesIO(text), units):
+            seen += 1
             decoded = decode_unit(unit.data) if isinstance(unit, Unit) else None
             if decoded and decoded.reject is None:
                 records.append(decoded.value)
             if len(records) >= SAMPLE_RECORDS:
                 break
         here = [f for f in formats if f.units == units]
-        plan = _plan("json", records, here, ("json",), units=units)
+        plan = _plan("json", records, here, ("json",), seen=seen, units=units)
         if plan:
             plans.append(plan)
     return plans

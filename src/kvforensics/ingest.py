@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -72,9 +73,9 @@ def ingest(request: IngestRequest, progress: Progress | None = None) -> Ingested
     total = sum(s.size or 0 for s in found)
     keep_off_model = request.keep_all or len(found) > 1
     workers = request.workers or os.cpu_count() or 1
-    pool = (
-        ProcessPoolExecutor(workers, mp_context=_context()) if workers > 1 and total >= PARALLEL_FROM else None
-    )
+    pool: ProcessPoolExecutor | None = None
+    if workers > 1 and total >= PARALLEL_FROM:
+        pool = ProcessPoolExecutor(workers, mp_context=_context(), initializer=_leave_interrupts)
     try:
         done = 0
         for state in states:
@@ -86,6 +87,11 @@ def ingest(request: IngestRequest, progress: Progress | None = None) -> Ingested
         if pool:
             pool.shutdown(cancel_futures=True)
     return gather(states)
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C is for the main process; it ends the workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _context() -> BaseContext:

@@ -1,0 +1,68 @@
+"""The same evidence gives the same bytes, with any number of workers, in any folder, zone and locale."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kvforensics import ingest as reading
+from kvforensics.incident import load_incident
+from kvforensics.ingest import IngestRequest, ingest
+
+ROW = {
+    "cached": False, "created_at": "2026-09-02T08:41:12.907Z", "duration": 9120, "provider": "workers-ai", "success": True,
+    "tokens_out": 1207, "status_code": 200,
+}  # fmt: skip
+CHECK = "import sys; from kvforensics.cli import main; main()"
+
+
+def log(path: Path, count: int) -> Path:
+    """A log with on-model, other and broken lines."""
+    with path.open("w") as file:
+        for i in range(count):
+            model = "@cf/zai-org/glm-5.3" if i % 4 == 0 else "@cf/meta/llama-3.3"
+            row = {"id": f"id-{i}", "model": model, "tokens_in": 700_000 if i % 40 == 0 else 900, **ROW}
+            file.write((json.dumps(row) if i % 97 else '{"cut') + "\n")
+    return path
+
+
+def case_bytes(folder: Path) -> dict[str, bytes]:
+    """Everything in a case but the facts of its run."""
+    files = (p for p in folder.rglob("*") if p.is_file() and p.name != "run.json")
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in files}
+
+
+@pytest.mark.slow
+def test_a_case_has_the_same_bytes_in_another_zone_locale_and_folder(tmp_path: Path) -> None:
+    cases = []
+    for place, zone, locale in (("one", "UTC", "C"), ("two", "America/Santiago", "tr_TR.UTF-8")):
+        folder = tmp_path / place / "logs"
+        folder.mkdir(parents=True)
+        log(folder / "gateway.jsonl", 500)
+        environment = {**os.environ, "TZ": zone, "LC_ALL": locale, "PYTHONHASHSEED": str(len(place) + len(zone))}
+        run = subprocess.run(
+            [sys.executable, "-c", CHECK, "check", "logs", "--case", "case"],
+            cwd=folder.parent, env=environment, capture_output=True, check=False,
+        )  # fmt: skip
+        assert run.returncode == 10, run.stderr
+        cases.append((case_bytes(folder.parent / "case"), run.stdout))
+    assert cases[0] == cases[1]
+
+
+@pytest.mark.slow
+def test_pieces_on_several_cores_give_what_one_pass_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = log(tmp_path / "gateway.jsonl", 3000)
+    incident = load_incident("cloudflare-workers-ai-glm-5.3")
+    whole = ingest(IngestRequest((str(path),), incident, workers=1))
+    monkeypatch.setattr(reading, "PARALLEL_FROM", 1)
+    monkeypatch.setattr(reading, "RANGE_BYTES", 40_000)
+    pieces = ingest(IngestRequest((str(path),), incident, workers=2))
+    assert pieces.inputs == whole.inputs
+    assert pieces.records.sort_by("line").to_pylist() == whole.records.sort_by("line").to_pylist()
+    assert pieces.rejects.equals(whole.rejects)
+    assert pieces.coverage[0].minutes.equals(whole.coverage[0].minutes)
