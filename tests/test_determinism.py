@@ -55,13 +55,20 @@ def test_a_case_has_the_same_bytes_in_another_zone_locale_and_folder(tmp_path: P
 
 
 @pytest.mark.slow
-def test_pieces_on_several_cores_give_what_one_pass_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("workers", [2, 4])
+def test_pieces_on_several_cores_give_what_one_pass_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
     path = log(tmp_path / "gateway.jsonl", 3000)
     incident = load_incident("cloudflare-workers-ai-glm-5.3")
     whole = ingest(IngestRequest((str(path),), incident, workers=1))
     monkeypatch.setattr(reading, "PARALLEL_FROM", 1)
     monkeypatch.setattr(reading, "RANGE_BYTES", 40_000)
-    pieces = ingest(IngestRequest((str(path),), incident, workers=2))
+    steps: list[tuple[int, int]] = []
+    pieces = ingest(IngestRequest((str(path),), incident, workers=workers), lambda done, of: steps.append((done, of)))
+    assert len(steps) > 5
+    assert steps == sorted(steps)
+    assert steps[-1] == (path.stat().st_size, path.stat().st_size)
     assert pieces.inputs == whole.inputs
     assert pieces.records.sort_by("line").to_pylist() == whole.records.sort_by("line").to_pylist()
     assert pieces.rejects.equals(whole.rejects)

@@ -96,3 +96,10 @@ def test_a_log_that_a_crash_padded_with_nul_bytes_is_still_read(tmp_path: Path) 
     path.write_bytes(row + b"\x00" * 300 + b"\n" + row)
     [report] = read(path).inputs
     assert (report.records, report.rejected, report.lines) == (2, 1, 3)
+
+
+def test_a_log_that_starts_in_the_middle_of_a_line_is_read_line_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b'{"cut": "\n' + (json.dumps(ROW).encode() + b"\n") * 3)
+    [report] = read(path).inputs
+    assert (report.records, report.rejected, report.lines) == (3, 1, 4)

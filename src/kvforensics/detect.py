@@ -87,11 +87,12 @@ def parquet_rows(path: str) -> int:
 def _weight(plan: Plan) -> tuple[int, int]:
     """Prefer what explains more of the sample, a product's own format above all.
 
-    Between equals lines win where the first line is a record, else documents: the one row of a page may stand alone on a line.
+    Between equals lines win, unless the only line that is a record is not the first: the one row of a page may stand alone
+    on a line.
     """
     best = plan.counts[0][1]
     specific = not plan.main.startswith("app-json")
-    preference = 1 if plan.container != "lines" else 2 if plan.first_is_record else 0
+    preference = 1 if plan.container != "lines" else 2 if plan.first_is_record or best > 1 else 0
     return (best * (2 if specific else 1), preference)
 
 

@@ -43,6 +43,7 @@ PARALLEL_FROM = 24 << 20
 RANGE_BYTES = 16 << 20
 BLOCK_BYTES = 4 << 20
 Progress = Callable[[int, int], None]
+Step = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,13 @@ def ingest(request: IngestRequest, progress: Progress | None = None) -> Ingested
     try:
         done = 0
         for state in states:
-            _read(state, request, pool, workers, keep_off_model=keep_off_model)
+            before = done
+
+            def step(here: int, before: int = before) -> None:
+                if progress:
+                    progress(before + here, total)
+
+            _read(state, request, pool, workers, step, keep_off_model=keep_off_model)
             done += state.bytes
             if progress:
                 progress(done, total)
@@ -103,8 +110,9 @@ def _context() -> BaseContext:
 
 
 def _read(
-    state: SourceState, request: IngestRequest, pool: ProcessPoolExecutor | None, workers: int, *, keep_off_model: bool
-) -> None:
+    state: SourceState, request: IngestRequest, pool: ProcessPoolExecutor | None, workers: int, step: Step, *,
+    keep_off_model: bool,
+) -> None:  # fmt: skip
     source = state.source
     if source.skipped:
         state.problems.append(f"skipped: {source.skipped}")
@@ -130,9 +138,9 @@ def _read(
     plain = stream.compression is None and source.path is not None and source.member is None
     if plain and not wide and state.plan.container == "lines" and pool and (source.size or 0) >= PARALLEL_FROM:
         stream.close()
-        _read_ranges(state, setting, pool, workers)
+        _read_ranges(state, setting, pool, workers, step)
     elif state.plan.container == "lines" and pool and stream.compression and not wide:
-        _read_blocks(state, setting, pool, workers, stream)
+        _read_blocks(state, setting, pool, workers, stream, step)
     elif state.plan.container == "parquet":
         add_piece(state, scan_piece(Piece("parquet", setting, state.plan, path=str(source.path))))
         _close(state, stream)
@@ -160,7 +168,9 @@ def _with_zone(setting: Setting, state: SourceState, request: IngestRequest) -> 
     return Setting(setting.source, setting.formats, zone, setting.incident, setting.tenant_by, setting.keep_off_model)
 
 
-def _read_ranges(state: SourceState, setting: Setting, pool: ProcessPoolExecutor, workers: int) -> None:
+def _read_ranges(
+    state: SourceState, setting: Setting, pool: ProcessPoolExecutor, workers: int, step: Step
+) -> None:
     path, plan = state.source.path, state.plan
     if path is None or plan is None:  # pragma: no cover - the caller checked
         return
@@ -169,7 +179,7 @@ def _read_ranges(state: SourceState, setting: Setting, pool: ProcessPoolExecutor
     thread.start()
     ranges = line_ranges(path, path.stat().st_size, plan.newline, RANGE_BYTES)
     pieces = (Piece("range", setting, plan, path=str(path), offset=r.offset, length=r.length) for r in ranges)
-    _run(state, pieces, pool, workers)
+    _run(state, pieces, pool, workers, lambda: step(state.tally.bytes))
     thread.join()
     state.sha256, state.bytes, changed = digest[0]
     if changed or state.tally.bytes != state.bytes:
@@ -177,22 +187,27 @@ def _read_ranges(state: SourceState, setting: Setting, pool: ProcessPoolExecutor
         state.broken = True
 
 
-def _read_blocks(state: SourceState, setting: Setting, pool: ProcessPoolExecutor, workers: int, stream: ByteStream) -> None:
+def _read_blocks(
+    state: SourceState, setting: Setting, pool: ProcessPoolExecutor, workers: int, stream: ByteStream, step: Step
+) -> None:
     plan = state.plan
     if plan is None:  # pragma: no cover - the caller checked
         return
     blocks = line_blocks(stream, plan.newline, BLOCK_BYTES)
-    _run(state, (Piece("block", setting, plan, block=b) for b in blocks), pool, workers)
+    _run(state, (Piece("block", setting, plan, block=b) for b in blocks), pool, workers, lambda: step(stream.position_raw))
     _close(state, stream)
 
 
-def _run(state: SourceState, pieces: Iterator[Piece], pool: ProcessPoolExecutor, workers: int) -> None:
+def _run(
+    state: SourceState, pieces: Iterator[Piece], pool: ProcessPoolExecutor, workers: int, told: Callable[[], None]
+) -> None:
     """Scan pieces on all cores, a bounded number ahead, and take the results in order."""
     waiting: list[Future[Scanned]] = []
     for piece in pieces:
         waiting.append(pool.submit(scan_piece, piece))
         if len(waiting) >= 2 * workers + 1:
             add_piece(state, waiting.pop(0).result())
+            told()
     for future in waiting:
         add_piece(state, future.result())
 

@@ -188,7 +188,7 @@ def _unread(summary: Json) -> list[str]:
 def _coverage(summary: Json) -> list[str]:
     coverage = summary["coverage"]
     first, last = coverage["first"], coverage["last"]
-    span = f"records from {first} to {last}" if first and last else "no record has a time that can be read"
+    span = f"records from {first} to {last}" if first and last else "no record has a time that is known to within two hours"
     covered = (
         "the whole window is covered" if coverage["window_covered"] else "the window is NOT covered by a whole log"
     )
