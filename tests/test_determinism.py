@@ -73,3 +73,13 @@ def test_pieces_on_several_cores_give_what_one_pass_gives(
     assert pieces.records.sort_by("line").to_pylist() == whole.records.sort_by("line").to_pylist()
     assert pieces.rejects.equals(whole.rejects)
     assert pieces.coverage[0].minutes.equals(whole.coverage[0].minutes)
+
+
+@pytest.mark.slow
+def test_a_byte_order_mark_is_not_taken_for_a_change_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = log(tmp_path / "gateway.jsonl", 500)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    monkeypatch.setattr(reading, "PARALLEL_FROM", 1)
+    monkeypatch.setattr(reading, "RANGE_BYTES", 40_000)
+    [report] = ingest(IngestRequest((str(path),), load_incident("cloudflare-workers-ai-glm-5.3"), workers=2)).inputs
+    assert (report.lines, report.problems, report.broken) == (500, (), False)

@@ -29,7 +29,7 @@ from kvforensics.detect import (
     parquet_rows,
 )  # fmt: skip
 from kvforensics.formats import all_formats, by_name
-from kvforensics.framing import Transcoded, encoding_of, line_blocks, line_ranges, newline_of
+from kvforensics.framing import UTF8_BOM, Transcoded, encoding_of, line_blocks, line_ranges, newline_of
 from kvforensics.gather import Ingested, SourceState, add_piece, gather
 from kvforensics.incident import Incident
 from kvforensics.mapping import Mapping
@@ -138,7 +138,7 @@ def _read(
     plain = stream.compression is None and source.path is not None and source.member is None
     if plain and not wide and state.plan.container == "lines" and pool and (source.size or 0) >= PARALLEL_FROM:
         stream.close()
-        _read_ranges(state, setting, pool, workers, step)
+        _read_ranges(state, setting, pool, workers, step, len(UTF8_BOM) if encoding == "utf-8" else 0)
     elif state.plan.container == "lines" and pool and stream.compression and not wide:
         _read_blocks(state, setting, pool, workers, stream, step)
     elif state.plan.container == "parquet":
@@ -169,8 +169,9 @@ def _with_zone(setting: Setting, state: SourceState, request: IngestRequest) -> 
 
 
 def _read_ranges(
-    state: SourceState, setting: Setting, pool: ProcessPoolExecutor, workers: int, step: Step
+    state: SourceState, setting: Setting, pool: ProcessPoolExecutor, workers: int, step: Step, mark: int
 ) -> None:
+    """`mark` is the length of the byte order mark, which is in no line."""
     path, plan = state.source.path, state.plan
     if path is None or plan is None:  # pragma: no cover - the caller checked
         return
@@ -182,7 +183,7 @@ def _read_ranges(
     _run(state, pieces, pool, workers, lambda: step(state.tally.bytes))
     thread.join()
     state.sha256, state.bytes, changed = digest[0]
-    if changed or state.tally.bytes != state.bytes:
+    if changed or state.tally.bytes + mark != state.bytes:
         state.problems.append("changed_while_read")
         state.broken = True
 
