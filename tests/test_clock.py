@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kvforensics.clock import Reading, check_zone, coverage_instant, read_instant, read_instants
+from kvforensics.clock import Reading, check_zone, coverage_instant, read_instant, read_instants, telling
 from kvforensics.errors import UsageError
 
 HOUR = 3_600_000_000
@@ -358,3 +358,26 @@ def test_coverage_takes_the_earliest_instant_of_narrow_intervals_only():
     assert coverage_instant(texts, "Europe/Amsterdam").to_list() == [AT, AT, AT - 2 * HOUR, None, None, None]
     assert coverage_instant(pl.Series([], dtype=pl.String), None).to_list() == []
     assert coverage_instant(pl.Series([None, None]), None).to_list() == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        (["2026-09-01T00:00:00Z", "2026-09-01T02:00:00+02:00", None], True),
+        (["1788487929.031", "1788487929031"], True),
+        (["10/Sep/2026:14:00:00 +0200"], True),
+        (["2026-09-01T00:00:00Z", "2026-09-01 00:00:00"], False),
+        (["2026-09-01"], False),
+        ([None], None),
+    ],
+)
+def test_times_that_all_say_their_offset_are_told_apart(times: list[str | None], expected: bool | None) -> None:
+    assert telling(pl.Series(times, dtype=pl.String))[1] is expected
+
+
+@given(st.lists(st.integers(min_value=0, max_value=86_400), min_size=1))
+def test_the_telling_times_cover_what_all_times_cover(seconds: list[int]) -> None:
+    texts = pl.Series([f"{datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=s):%Y-%m-%dT%H:%M:%S}.250Z" for s in seconds])
+    every, few = coverage_instant(texts, None), coverage_instant(telling(texts)[0], None)
+    assert (every.min(), every.max()) == (few.min(), few.max())
+    assert set(every // 60_000_000) == set(few // 60_000_000)

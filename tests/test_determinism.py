@@ -76,6 +76,21 @@ def test_pieces_on_several_cores_give_what_one_pass_gives(
 
 
 @pytest.mark.slow
+def test_many_files_on_several_cores_give_what_one_process_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for i in range(7):
+        log(tmp_path / f"gateway-{i}.jsonl", 200 + i)
+    (tmp_path / "empty").write_bytes(b"")
+    incident = load_incident("cloudflare-workers-ai-glm-5.3")
+    one = ingest(IngestRequest((str(tmp_path),), incident, workers=1, spool=tmp_path, keep="open"))
+    monkeypatch.setattr("kvforensics.ingest.PARALLEL_FROM", 40_000)
+    many = ingest(IngestRequest((str(tmp_path),), incident, workers=2, spool=tmp_path, keep="open"))
+    assert one.inputs == many.inputs
+    assert one.settled == many.settled
+    assert one.records.equals(many.records)
+    assert one.rejects.equals(many.rejects)
+
+
+@pytest.mark.slow
 def test_a_byte_order_mark_is_not_taken_for_a_change_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = log(tmp_path / "gateway.jsonl", 500)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())

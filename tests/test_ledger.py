@@ -20,7 +20,7 @@ ROW = {
     "model": "@cf/zai-org/glm-5.3", "provider": "workers-ai", "success": True, "tokens_in": 702114, "tokens_out": 1207,
     "status_code": 200,
 }  # fmt: skip
-OTHER = {**ROW, "model": "@cf/meta/llama-3.3"}
+OTHER = {**ROW, "id": "01M1GMF1YBVDSE8P8M2W5DJV88", "model": "@cf/meta/llama-3.3"}
 LINES = st.sampled_from(
     [
         json.dumps(ROW).encode(), json.dumps(OTHER).encode(), b"", b"  ", b"{", b"[1]", b"plain text", b'{"a": "\xff"}',
@@ -83,7 +83,7 @@ def test_the_fast_and_the_careful_path_agree(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text("".join(json.dumps(r) + "\n" for r in rows))
     fast = read(path)
-    careful = ingest(IngestRequest((str(path),), INCIDENT, workers=1, keep_all=True))
+    careful = ingest(IngestRequest((str(path),), INCIDENT, workers=1, keep="all"))
     assert fast.inputs == careful.inputs
     on_model = careful.records.filter(careful.records["model_match"])
     assert fast.records.sort_by("line").to_pylist() == on_model.sort_by("line").to_pylist()

@@ -27,6 +27,7 @@ from kvforensics.incident import DEFAULT_INCIDENT, Incident, load_incident
 from kvforensics.ingest import IngestRequest, ingest
 from kvforensics.judge import judge
 from kvforensics.mapping import Mapping, load_mapping
+from kvforensics.scanned import Keep
 from kvforensics.store import Store
 from kvforensics.summary import summarise
 from kvforensics.verdict import Verdict, decide
@@ -116,7 +117,7 @@ class Case:
         request = IngestRequest(
             paths=options.paths, incident=incident, timezones=options.timezones, formats=options.formats, mappings=mappings,
             tenant_by=options.tenant_by, workers=options.workers, memory_bytes=options.memory_bytes, spool=spool,
-            keep_all=options.keep_all,
+            keep=_keep(options),
         )  # fmt: skip
         ingested = ingest(request, progress)
         coverage = cover(
@@ -126,8 +127,9 @@ class Case:
         with Store(spool=spool, memory_bytes=options.memory_bytes, threads=options.workers or None) as store:
             store.register("records", ingested.records)
             judgement = judge(
-                store, incident, rules, off_model_dropped=ingested.off_model_dropped, sampled=coverage.unbounded
-            )
+                store, incident, rules, off_model_dropped=ingested.off_model_dropped, settled=ingested.settled,
+                sampled=coverage.unbounded,
+            )  # fmt: skip
         responses = judgement.counts.responses
         verdict = decide(
             affected=responses.affected, possible=responses.possible, replays=judgement.counts.replays,
@@ -162,6 +164,13 @@ class Case:
                     "workers": run.workers,
                 },
             )
+
+
+def _keep(options: CheckOptions) -> Keep:
+    """Records whose answer is settled are kept where a case wants them or exclusion rules have to be tried on them."""
+    if options.keep_all:
+        return "all"
+    return "on-model" if options.case_dir is not None or options.exclusions else "open"
 
 
 def _mappings(paths: Sequence[str]) -> tuple[Mapping, ...]:

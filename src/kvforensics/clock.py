@@ -26,11 +26,14 @@ from kvforensics.clock_columns import Decoded, decode
 from kvforensics.clock_text import DAY, HOUR, MINUTE, UNREADABLE, Told, read_text
 from kvforensics.clock_zone import check_zone, day_bounds, local_offsets, stretches
 
-__all__ = ["Reading", "check_zone", "coverage_instant", "read_instant", "read_instants"]
+__all__ = ["Reading", "check_zone", "coverage_instant", "read_instant", "read_instants", "telling"]
 
 _FURTHEST_EAST: Final = 14 * HOUR
 _FURTHEST_WEST: Final = -12 * HOUR
 _COVERAGE_WIDTH: Final = 2 * HOUR
+_SAYS_ITS_OFFSET: Final = r"(?:[Zz]|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})\s*$|^\s*[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?\s*$"
+_UTC_TEXT: Final = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$"
+_MINUTE_TEXT: Final = 16
 _SCHEMA: Final = {"earliest": pl.Int64, "latest": pl.Int64, "basis": pl.String, "problem": pl.String}
 
 
@@ -171,3 +174,20 @@ def coverage_instant(texts: pl.Series, zone: str | None) -> pl.Series:
     read = read_instants(texts, zone)
     narrow = (pl.col("latest") - pl.col("earliest")) <= _COVERAGE_WIDTH
     return read.select(pl.when(narrow).then("earliest").alias("instant"))["instant"]
+
+
+def telling(texts: pl.Series) -> tuple[pl.Series, bool | None]:
+    """Texts that cover the same minutes, with the same first and last, as all of them; and whether each says its offset.
+
+    None where there is no text. Most logs write one form of UTC, in which text order is time order, so that a few of many
+    times tell it all.
+    """
+    texts = texts.drop_nulls()
+    if texts.is_empty():
+        return texts, None
+    one_form = texts.str.len_bytes().n_unique() == 1 and texts.str.contains(_UTC_TEXT).all()
+    if not one_form:
+        return texts, bool(texts.str.contains(_SAYS_ITS_OFFSET).all())
+    minute = texts.str.slice(0, _MINUTE_TEXT)
+    new = (minute != minute.shift(1)).fill_null(value=True)
+    return pl.concat([texts.filter(new), pl.Series([texts.min(), texts.max()], dtype=pl.String)]), True

@@ -151,6 +151,20 @@ def line_blocks(
         yield Block(b"".join(held), line, offset, 1)
 
 
+def cut_block(block: Block, newline: bytes, block_size: int) -> Iterator[Block]:
+    """A block of lines as smaller blocks, whose numbers and offsets go on from its own."""
+    line, start, data = block.first_line, 0, block.data
+    while start < len(data):
+        end = data.rfind(newline, start, start + block_size) + len(newline)
+        if end <= start:
+            end = (data.find(newline, start) + len(newline)) or len(data)
+            end = end if end > start else len(data)
+        part = data[start:end]
+        lines = part.count(newline) + (not part.endswith(newline))
+        yield Block(part, line, block.offset + start, lines)
+        line, start = line + lines, end
+
+
 def _oversize(pieces: list[bytes], line: int, offset: int) -> Block:
     digest = hashlib.sha256()
     for piece in pieces:

@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 from kvforensics.coverage import LogCoverage
 from kvforensics.detect import Plan
 from kvforensics.piece import EMPTY
-from kvforensics.scan import Scanned, Tally
+from kvforensics.scanned import Scanned, Tally
 from kvforensics.source import Source
+from kvforensics.ties import LeftOut
 
 REJECT_SCHEMA = pa.schema(
     [
@@ -23,6 +24,9 @@ REJECT_SCHEMA = pa.schema(
         ("reason", pa.string()), ("excerpt", pa.binary()),
     ]
 )  # fmt: skip
+
+
+_LEFT_OUT = ("off_model_dropped", "settled_in_window", "settled_over_threshold")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,8 @@ class InputReport:
     blind: tuple[str, ...]
     formats: tuple[tuple[str, int], ...] = ()
     """How many records each format had."""
+    says_offset: bool = False
+    """Whether every time of a record says its offset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,8 @@ class Ingested:
     records: pa.Table
     rejects: pa.Table
     off_model_dropped: int
+    settled: tuple[int, int]
+    """How many records on the model were left out as settled, by the first part that is FALSE: window, threshold."""
     coverage: tuple[LogCoverage, ...]
     warnings: tuple[tuple[str, str], ...]
     _raw: dict[tuple[str, int], bytes] = field(default_factory=dict, repr=False)
@@ -72,6 +80,7 @@ class SourceState:
     """A source while it is being read."""
 
     source: Source
+    left_out: LeftOut
     plan: Plan | None = None
     tally: Tally = field(default_factory=Tally)
     minutes: set[int] = field(default_factory=set)
@@ -103,17 +112,20 @@ def add_piece(state: SourceState, piece: Scanned) -> None:
         state.rejects.append(
             pa.table([[name] * len(lines), lines, *(list(c) for c in columns[1:])], schema=REJECT_SCHEMA)
         )
-    for key in ("lines", "records", "rejected", "blank", "framing", "off_model_dropped", "bytes"):
+    for key in ("lines", "records", "rejected", "blank", "framing", "bytes", *_LEFT_OUT):
         setattr(tally, key, getattr(tally, key) + getattr(t, key))
     tally.problem = tally.problem or t.problem
     tally.mentions |= t.mentions
     tally.sampled |= t.sampled
     for known, count in t.formats.items():
         tally.formats[known] = tally.formats.get(known, 0) + count
+    if t.says_offset is not None:
+        tally.says_offset = t.says_offset and tally.says_offset is not False
     if t.first_us is not None and t.last_us is not None:
         tally.first_us = t.first_us if tally.first_us is None else min(tally.first_us, t.first_us)
         tally.last_us = t.last_us if tally.last_us is None else max(tally.last_us, t.last_us)
     state.minutes.update(piece.minutes)
+    state.left_out.add(piece.left_out)
 
 
 def gather(states: Sequence[SourceState]) -> Ingested:
@@ -140,6 +152,7 @@ def gather(states: Sequence[SourceState]) -> Ingested:
                 source.name, source.argument_index, fmt, state.sha256, state.bytes, t.lines, t.records, t.rejected,
                 t.blank, t.framing, state.zone or "any-offset", tuple(state.problems), state.broken,
                 state.plan is not None, t.mentions or state.mentions, t.sampled, blind, tuple(sorted(t.formats.items())),
+                t.says_offset is True,
             )
         )  # fmt: skip
     records = [table for s in states for table in s.tables]
@@ -150,7 +163,9 @@ def gather(states: Sequence[SourceState]) -> Ingested:
     return Ingested(
         tuple(inputs), table.drop_columns(["raw"]),
         pa.concat_tables(rejects) if rejects else REJECT_SCHEMA.empty_table(),
-        sum(s.tally.off_model_dropped for s in states), tuple(coverage), tuple(warnings), raw,
+        sum(s.tally.off_model_dropped for s in states),
+        (sum(s.tally.settled_in_window for s in states), sum(s.tally.settled_over_threshold for s in states)),
+        tuple(coverage), tuple(warnings), raw,
     )  # fmt: skip
 
 

@@ -6,17 +6,15 @@ Cuts sources into pieces, scans the pieces on all cores, gives every record its 
 from __future__ import annotations
 
 import io
-import os
-import signal
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass
-from multiprocessing import get_context
-from multiprocessing.context import BaseContext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
 
+import polars as pl
+
+from kvforensics import workers as processes
 from kvforensics.clock import check_zone
 from kvforensics.decompress import ByteStream, digest_file, open_stream
 from kvforensics.detect import (
@@ -35,15 +33,25 @@ from kvforensics.incident import Incident
 from kvforensics.mapping import Mapping
 from kvforensics.model_id import ModelReader
 from kvforensics.piece import Piece, scan_piece
-from kvforensics.scan import Scanned, Setting
-from kvforensics.source import find_sources
+from kvforensics.scanned import Keep, Scanned, Setting
+from kvforensics.settled import is_settled
+from kvforensics.source import Source, find_sources, hold_stdin
 from kvforensics.spec import Format
+from kvforensics.ties import NOTHING, LeftOut, seed_ids
+from kvforensics.workers import PARALLEL_FROM
 
-PARALLEL_FROM = 24 << 20
 RANGE_BYTES = 16 << 20
 BLOCK_BYTES = 4 << 20
 Progress = Callable[[int, int], None]
 Step = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Which records are kept, and the ids whose records are wanted whole."""
+
+    keep: Keep
+    wanted: pl.Series
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,60 +67,94 @@ class IngestRequest:
     workers: int = 0
     memory_bytes: int | None = None
     spool: Path | None = None
-    keep_all: bool = False
+    keep: Keep = "on-model"
 
 
 def ingest(request: IngestRequest, progress: Progress | None = None) -> Ingested:
-    """Read every source once."""
+    """Read every source, and once more for each round of records that were left out and turn out to be tied to others."""
     for _, zone in request.timezones:
         check_zone(zone)
     for _, name in request.formats:
         if name not in {m.format.name for m in request.mappings}:
             by_name(name)
     found = find_sources(request.paths)
-    states = [SourceState(s) for s in found]
+    if request.spool is not None:
+        found = hold_stdin(found, request.spool)
+    wanted = NOTHING
+    while True:
+        with LeftOut(request.spool) as left_out:
+            ingested = _read_all(found, request, progress, left_out, _kept(request, found, wanted))
+            seeds = seed_ids(ingested.records, is_settled(request.incident), wanted)
+            more = left_out.among(seeds.filter(~seeds.is_in(wanted.implode())))
+        if more.is_empty():
+            return ingested
+        wanted = pl.concat([wanted, more])
+
+
+def _kept(request: IngestRequest, found: Sequence[Source], wanted: pl.Series) -> _Kept:
+    """What can be read only once has to be kept, so that nothing has to be read again for its ids."""
+    once = any(s.path is None and s.remote is None for s in found)
+    return _Kept("all", NOTHING) if once else _Kept(request.keep, wanted)
+
+
+def _read_all(
+    found: Sequence[Source], request: IngestRequest, progress: Progress | None, left_out: LeftOut, kept: _Kept
+) -> Ingested:
+    states = [SourceState(s, left_out) for s in found]
     total = sum(s.size or 0 for s in found)
-    keep_off_model = request.keep_all or len(found) > 1
-    workers = request.workers or os.cpu_count() or 1
-    pool: ProcessPoolExecutor | None = None
-    if workers > 1 and total >= PARALLEL_FROM:
-        pool = ProcessPoolExecutor(workers, mp_context=_context(), initializer=_leave_interrupts)
+    workers = processes.count(request.workers)
+    pool = processes.pool(workers) if workers > 1 and total >= PARALLEL_FROM else None
+    done = 0
+    ready: set[int] = set()
+
+    def step(here: int) -> None:
+        if progress:
+            progress(done + here, total)
+
     try:
-        done = 0
-        for state in states:
-            before = done
-
-            def step(here: int, before: int = before) -> None:
-                if progress:
-                    progress(before + here, total)
-
-            _read(state, request, pool, workers, step, keep_off_model=keep_off_model)
+        for i, state in _small_ones(states, request, pool, workers, kept):
+            states[i] = state
+            ready.add(i)
+            left_out.take(state.left_out)
             done += state.bytes
-            if progress:
-                progress(done, total)
+            step(0)
+        for i, state in enumerate(states):
+            if i not in ready:
+                _read(state, request, pool, workers, step, kept)
+                done += state.bytes
+                step(0)
     finally:
         if pool:
             pool.shutdown(cancel_futures=True)
     return gather(states)
 
 
-def _leave_interrupts() -> None:
-    """Ctrl-C is for the main process; it ends the workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _small_ones(
+    states: Sequence[SourceState], request: IngestRequest, pool: ProcessPoolExecutor | None, workers: int, kept: _Kept
+) -> Iterator[tuple[int, SourceState]]:
+    """Sources of which several are read at the same time, each by one process, in order."""
+    small = [i for i, s in enumerate(states) if s.source.size is not None and s.source.size < PARALLEL_FROM]
+    if pool is None or len(small) < 2:
+        return
+    waiting: list[tuple[int, Future[SourceState]]] = []
+    for i in small:
+        waiting.append((i, pool.submit(_read_alone, states[i].source, request, kept)))
+        if len(waiting) >= 2 * workers + 1:
+            at, future = waiting.pop(0)
+            yield at, future.result()
+    for at, future in waiting:
+        yield at, future.result()
 
 
-def _context() -> BaseContext:
-    os.environ.setdefault("POLARS_MAX_THREADS", "1")
-    context = get_context("spawn" if sys.platform == "win32" else "forkserver")
-    if sys.platform != "win32":
-        context.set_forkserver_preload(["kvforensics.piece"])
-    return context
+def _read_alone(source: Source, request: IngestRequest, kept: _Kept) -> SourceState:
+    state = SourceState(source, LeftOut(None))
+    _read(state, request, None, 1, lambda _: None, kept)
+    return state
 
 
 def _read(
-    state: SourceState, request: IngestRequest, pool: ProcessPoolExecutor | None, workers: int, step: Step, *,
-    keep_off_model: bool,
-) -> None:  # fmt: skip
+    state: SourceState, request: IngestRequest, pool: ProcessPoolExecutor | None, workers: int, step: Step, kept: _Kept
+) -> None:
     source = state.source
     if source.skipped:
         state.problems.append(f"skipped: {source.skipped}")
@@ -132,7 +174,7 @@ def _read(
         _not_understood(state, stream, head, request.incident)
         return
     setting = Setting(
-        source.name, state.plan.formats, None, request.incident, request.tenant_by, keep_off_model
+        source.name, state.plan.formats, None, request.incident, request.tenant_by, kept.keep, kept.wanted
     )
     setting = _with_zone(setting, state, request)
     plain = stream.compression is None and source.path is not None and source.member is None
@@ -165,7 +207,7 @@ def _with_zone(setting: Setting, state: SourceState, request: IngestRequest) -> 
     main = next(f for f in setting.formats if state.plan and f.name == state.plan.main)
     zone = named or (None if main.zone else default)
     state.zone = zone or main.zone
-    return Setting(setting.source, setting.formats, zone, setting.incident, setting.tenant_by, setting.keep_off_model)
+    return replace(setting, zone=zone)
 
 
 def _read_ranges(

@@ -7,7 +7,7 @@ queries; here is only the order, the loops that run until nothing changes, and t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -122,11 +122,13 @@ def judge(
     rules: Sequence[ExclusionRule] = (),
     *,
     off_model_dropped: int = 0,
+    settled: tuple[int, int] = (0, 0),
     sampled: bool = False,
 ) -> Judgement:
     """Judge the relation `records` of the store.
 
-    `off_model_dropped` is the number of records on other models that the reader counted but did not keep, `sampled` whether
+    `off_model_dropped` is the number of records on other models that the reader counted but did not keep, `settled` that of
+    records which are outside by window or threshold whatever else is known, `sampled` whether
     a sampled source leaves the counts without an upper bound. Raises `EvidenceError` where the sums do not add up.
     """
     _register_rules(store, rules)
@@ -148,7 +150,7 @@ def judge(
     for stem in _AUDITS:
         if broken := store.run(query(stem)).num_rows:
             raise EvidenceError(f"the judgement does not add up: {broken} rows", where=stem)
-    counts = _count(store, off_model_dropped, sampled=sampled)
+    counts = _count(store, off_model_dropped, settled, sampled=sampled)
     findings = store.run(query("270_findings"))
     return Judgement(findings, counts, tuple(_warnings(store, counts)), rounds)
 
@@ -200,9 +202,13 @@ def _one(store: Store, stem: str, parameters: dict[str, Value] | None = None) ->
     return row
 
 
-def _count(store: Store, off_model_dropped: int, *, sampled: bool) -> Counts:
+def _count(store: Store, off_model_dropped: int, settled: tuple[int, int], *, sampled: bool) -> Counts:
     r, t = _one(store, "301_responses"), _one(store, "302_tenants")
     outside = OutsideCounts(**_one(store, "303_outside", {"off_model_dropped": off_model_dropped}))
+    by_window, by_threshold = settled
+    outside = replace(
+        outside, in_window=outside.in_window + by_window, over_threshold=outside.over_threshold + by_threshold
+    )
     upper = r["affected"] + r["possible"] + r["replays"] + r["guessed"]
     overlaps: dict[str, list[tuple[str, int]]] = {}
     for row in store.run(query("305_rule_overlaps")).to_pylist():
@@ -211,7 +217,7 @@ def _count(store: Store, off_model_dropped: int, *, sampled: bool) -> Counts:
         RuleCount(**row, overlaps=tuple(overlaps.get(row["rule_id"], ())))
         for row in store.run(query("304_rules")).to_pylist()
     )
-    records = r["records"] + off_model_dropped
+    records = r["records"] + off_model_dropped + sum(settled)
     flagged = r["affected"] + r["possible"] + r["replays"] + r["excluded"] + r["duplicates"]
     if flagged + outside.total != records:
         raise EvidenceError(f"{records} records were read, but {flagged + outside.total} are counted")

@@ -54,7 +54,7 @@ def normalise(
     raw: pl.DataFrame, at: Located, fmt: Format, source: str, zone: str | None, incident: Incident, tenant_by: str | None
 ) -> pl.DataFrame:
     """The canonical rows of a raw batch that already has the column `model_match`."""
-    times = _starts(raw, fmt.zone if zone is None else zone, incident)
+    times = read_starts(raw, fmt.zone if zone is None else zone, incident)
     limits = TokenLimits(
         template_allowance=incident.template_allowance,
         absurd_over=incident.context_length * ABSURD_FACTOR if incident.context_length else None,
@@ -110,7 +110,7 @@ _FLAGS = {
 }  # fmt: skip
 
 
-def _starts(raw: pl.DataFrame, zone: str | None, incident: Incident) -> pl.DataFrame:
+def read_starts(raw: pl.DataFrame, zone: str | None, incident: Incident) -> pl.DataFrame:
     """The interval of possible starts, from a start, else an end, else a stamp that may be either."""
     parts = []
     for slot in ("start", "end", "stamp"):

@@ -12,12 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kvforensics.detect import Plan
-from kvforensics.framing import Block, Range, Readable, line_blocks, read_range_blocks
+from kvforensics.framing import Block, Range, Readable, cut_block, line_blocks, read_range_blocks
 from kvforensics.framing_csv import csv_blocks, parse_rows
 from kvforensics.framing_json import Reject, Unit, json_units
 from kvforensics.normalise import RECORD_COLUMNS
-from kvforensics.scan import Scanned, Scanner, Setting
+from kvforensics.scan import Scanner
+from kvforensics.scanned import Scanned, Setting
 
+BLOCK_BYTES = 1 << 18
+"""Small enough to stay in the processor's cache while a block is read several times."""
 _INT = (
     "line", "byte_offset", "byte_length", "started_earliest", "started_latest", "prompt_tokens_min", "prompt_tokens_max",
     "completion_tokens",
@@ -54,10 +57,12 @@ def scan_piece(piece: Piece, stream: Readable | None = None) -> Scanned:
     """Scan a piece; lines are counted from 1 at its start."""
     scanner = Scanner(piece.setting)
     if piece.kind == "range" and piece.path:
-        for block in read_range_blocks(Path(piece.path), Range(piece.offset, piece.length), piece.plan.newline, 1 << 20):
+        for block in read_range_blocks(Path(piece.path), Range(piece.offset, piece.length), piece.plan.newline, BLOCK_BYTES):
             scanner.lines(block, piece.plan.newline)
     elif piece.kind == "block" and piece.block:
-        scanner.lines(replace(piece.block, first_line=1), piece.plan.newline)
+        whole = replace(piece.block, first_line=1)
+        for block in (whole,) if whole.reject is not None else cut_block(whole, piece.plan.newline, BLOCK_BYTES):
+            scanner.lines(block, piece.plan.newline)
     elif piece.kind == "parquet" and piece.path:
         _parquet(scanner, piece.path)
     elif stream is not None:
@@ -67,7 +72,7 @@ def scan_piece(piece: Piece, stream: Readable | None = None) -> Scanned:
 
 def _stream(scanner: Scanner, stream: Readable, plan: Plan) -> None:
     if plan.container == "lines":
-        for block in line_blocks(stream, plan.newline, 1 << 20):
+        for block in line_blocks(stream, plan.newline, BLOCK_BYTES):
             scanner.lines(block, plan.newline)
     elif plan.container == "json":
         _json(scanner, stream, plan)

@@ -7,22 +7,21 @@ model as early as it can, and hands the rest to `normalise` in batches.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 
-from kvforensics.clock import coverage_instant
+from kvforensics.clock import coverage_instant, telling
 from kvforensics.decode import decode_unit, may_repeat_keys, repeated_keys
 from kvforensics.framing import Block
-from kvforensics.incident import Incident
+from kvforensics.lane import Lane, layout_of, texts
 from kvforensics.model_id import ModelReader
-from kvforensics.normalise import Located, normalise, read_model, to_arrow
-from kvforensics.probe import Probe, probe_for
-from kvforensics.raw import Extractor
-from kvforensics.spec import Format
+from kvforensics.normalise import Located, normalise, read_model, read_starts, to_arrow
+from kvforensics.raw import Extractor, raw_batch
+from kvforensics.scanned import Scanned, Setting, Tally
+from kvforensics.settled import is_settled, not_in_window
+from kvforensics.spec import ID_KINDS, Format
+from kvforensics.ties import NOTHING, id_digests, shares
 
 BATCH = 16384
 HELD_BYTES = 32 << 20
@@ -31,50 +30,9 @@ ROW_BYTES = 1024
 EXCERPT = 200
 MINUTE_US = 60_000_000
 
+_ID_COLUMNS = ("record_id", *(f"id_{kind}" for kind in ID_KINDS))
 _Unit = tuple[Any, int, int | None, int | None, bytes | None, tuple[str, ...]]
 """A decoded unit: its value, line, offset, length, bytes, and the reasons why parts of it are unknown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What a scanner needs to know of its source and of the run."""
-
-    source: str
-    formats: tuple[Format, ...]
-    zone: str | None
-    incident: Incident
-    tenant_by: str | None
-    keep_off_model: bool
-
-
-@dataclass(slots=True)
-class Tally:
-    """The ledger of one piece, and what it saw on the way. Counts are of units."""
-
-    lines: int = 0
-    records: int = 0
-    rejected: int = 0
-    blank: int = 0
-    framing: int = 0
-    off_model_dropped: int = 0
-    bytes: int = 0
-    mentions: bool = False
-    sampled: bool = False
-    problem: str | None = None
-    """Why the piece could not be read to its end."""
-    first_us: int | None = None
-    last_us: int | None = None
-    formats: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class Scanned:
-    """The result of one piece: its ledger, canonical records, rejects, and the minutes it has records of."""
-
-    tally: Tally
-    records: pa.Table | None
-    rejects: list[tuple[int, int | None, int | None, str, bytes]]
-    minutes: list[int]
 
 
 class Scanner:
@@ -87,11 +45,10 @@ class Scanner:
         self._pending: list[_Unit] = []
         self._held = 0
         self._frames: list[pl.DataFrame] = []
-        self._times: list[str] = []
-        self._others: set[str | None] = set()
+        self._left_out: list[pl.Series] = []
         self._minutes: set[int] = set()
         self._rejects: list[tuple[int, int | None, int | None, str, bytes]] = []
-        self._probe: Probe | None = None if setting.keep_off_model else probe_for(setting.formats)
+        self._lane = self._open_lane()
         self.tally = Tally()
 
     def lines(self, block: Block, newline: bytes) -> None:
@@ -100,42 +57,24 @@ class Scanner:
             self.tally.bytes += block.length
             self.reject(block.first_line, block.offset, block.length, block.reject, block.data)
             return
+        self.tally.bytes += len(block.data)
+        if self._lane is not None:
+            for line, number, offset in self._lane.take(block, newline):
+                self.unit(line, number, offset)
+            return
         lines = block.data.split(newline)
         if not lines[-1]:
             lines.pop()
-        self.tally.bytes += len(block.data)
-        if self._probe is None:
-            at = block.offset
-            for number, line in enumerate(lines, block.first_line):
-                self.unit(line, number, at)
-                at += len(line) + len(newline)
-            return
-        self._probed(lines, block, len(newline))
+        at = block.offset
+        for number, line in enumerate(lines, block.first_line):
+            self.unit(line, number, at)
+            at += len(line) + len(newline)
 
-    def _probed(self, lines: list[bytes], block: Block, gap: int) -> None:
-        """Lines of a known layout: only those that are not plainly another model are looked at closely."""
-        probe, other = self._probe, self._reader.is_plainly_other
-        if probe is None:  # pragma: no cover - the caller checked
-            return
-        models, times = probe.read(lines)
-        others = self._others
-        for model in set(models).difference(others):
-            if model is not None and other(model):
-                others.add(model)
-        near = [i for i, m in enumerate(models) if m not in others]
-        if not probe.is_plain(block.data, len(lines) - models.count(None)):
-            near = [i for i, m in enumerate(models) if m not in others or lines[i].count(probe.model_key) != 1]
-        starts = list(accumulate(map(len, lines), lambda at, size: at + size + gap, initial=block.offset))
-        for i in near:
-            times[i] = None
-            self.unit(lines[i], block.first_line + i, starts[i])
-        self._times.extend([t if type(t) is str else str(t) for t in times if t is not None])
-        passed = len(lines) - len(near)
-        self.tally.lines += passed
-        self.tally.records += passed
-        self.tally.off_model_dropped += passed
-        name = probe.format.name
-        self.tally.formats[name] = self.tally.formats.get(name, 0) + passed
+    def _open_lane(self) -> Lane | None:
+        s = self._setting
+        layout = layout_of(s.formats[0]) if s.keep != "all" else None
+        below = s.incident.uncertain_from if s.keep == "open" else None
+        return None if layout is None else Lane(layout, self._reader, below, s.wanted)
 
     def unit(self, data: bytes, line: int, offset: int | None) -> None:
         """One unit of bytes."""
@@ -196,28 +135,57 @@ class Scanner:
         self._note(raw, fmt)
         match = read_model(raw, fmt, self._reader)
         suspects = [i for i, m in enumerate(match) if m is not False or self._repeats_model(items[i][4])]
-        extra = {i: items[i][5] for i in range(len(items)) if items[i][5]}
+        extra = {item[1]: item[5] for item in items if item[5]}
         fixed = self._without_repeats(items, suspects, extra)
         if fixed:
             values = [fixed.get(i, item[0]) for i, item in enumerate(items)]
             raw = extractor.batch(values)
             match = read_model(raw, fmt, self._reader)
         raw = raw.with_columns(match.alias("model_match"))
-        keep = list(range(len(items))) if self._setting.keep_off_model else [i for i, m in enumerate(match) if m is not False]
-        self.tally.off_model_dropped += len(items) - len(keep)
-        if not keep:
-            return
-        kept = [items[i] for i in keep]
-        at = Located([k[1] for k in kept], [k[2] for k in kept], [k[3] for k in kept], [k[4] for k in kept])
         s = self._setting
-        frame = normalise(raw[keep], at, fmt, s.source, s.zone, s.incident, s.tenant_by)
+        wanted = shares((id_digests(raw[c]) for c in _ID_COLUMNS), s.wanted) if len(s.wanted) else None
+        if s.keep != "all":
+            other = raw.select(pl.col("model_match").eq(other=False).fill_null(value=False))["model_match"]
+            raw, items, wanted = self._leave(raw, items, wanted, other if wanted is None else other & ~wanted)
+        if not items:
+            return
+        at = Located([k[1] for k in items], [k[2] for k in items], [k[3] for k in items], [k[4] for k in items])
+        frame = normalise(raw, at, fmt, s.source, s.zone, s.incident, s.tenant_by)
         if extra:
-            more = pl.Series([list(extra.get(i, ())) for i in keep], dtype=pl.List(pl.String))
+            more = pl.Series([list(extra.get(i[1], ())) for i in items], dtype=pl.List(pl.String))
             frame = frame.with_columns(pl.col("reasons").list.concat(more))
+        if s.keep == "open":
+            frame = self._settle(frame, raw, wanted)
         self._frames.append(frame)
 
+    def _leave(
+        self, raw: pl.DataFrame, items: Sequence[_Unit], wanted: pl.Series | None, other: pl.Series,
+    ) -> tuple[pl.DataFrame, Sequence[_Unit], pl.Series | None]:  # fmt: skip
+        """What is left once records of other models are counted and left out."""
+        self.tally.off_model_dropped += int(other.sum())
+        self._remember(raw.filter(other))
+        keep = (~other).arg_true().to_list()
+        return raw[keep], [items[i] for i in keep], None if wanted is None else wanted[keep]
+
+    def _settle(self, frame: pl.DataFrame, raw: pl.DataFrame, wanted: pl.Series | None) -> pl.DataFrame:
+        """The rows whose answer is open, or that share an id with one; the others are counted and left out."""
+        incident = self._setting.incident
+        settled = frame.select(s=is_settled(incident))["s"]
+        settled = settled if wanted is None else settled & ~wanted
+        self._count_settled(frame.filter(settled))
+        self._remember(raw.filter(settled))
+        return frame.filter(~settled)
+
+    def _count_settled(self, starts: pl.DataFrame) -> None:
+        early_or_late = int(starts.select(w=not_in_window(self._setting.incident))["w"].sum())
+        self.tally.settled_in_window += early_or_late
+        self.tally.settled_over_threshold += starts.height - early_or_late
+
+    def _remember(self, raw: pl.DataFrame) -> None:
+        self._left_out += [id_digests(raw[c]).drop_nulls() for c in _ID_COLUMNS]
+
     def _repeats_model(self, data: bytes | None) -> bool:
-        return data is not None and data.count(b'odel"') > 1
+        return data is not None and (data.count(b'odel"') > 1 or b"\\u00" in data)
 
     def _without_repeats(
         self, items: Sequence[_Unit],
@@ -232,7 +200,8 @@ class Scanner:
             value, names = repeated_keys(data)
             if names:
                 fixed[i] = value
-                extra[i] = (*extra.get(i, ()), *(f"repeated_key:{n[:64]}" for n in names))
+                line = items[i][1]
+                extra[line] = (*extra.get(line, ()), *(f"repeated_key:{n[:64]}" for n in names))
         return fixed
 
     def _note(self, raw: pl.DataFrame, fmt: Format) -> None:
@@ -243,7 +212,13 @@ class Scanner:
             self.tally.sampled = self.tally.sampled or bool((rates > 1).any())
 
     def _cover(self, times: pl.Series, zone: str | None) -> None:
-        instants = coverage_instant(times, self._setting.zone or zone).drop_nulls()
+        thin, says_offset = telling(times)
+        if says_offset is not None:
+            self.tally.says_offset = says_offset and self.tally.says_offset is not False
+        instants = coverage_instant(thin, self._setting.zone or zone)
+        if instants.null_count() and len(thin) < len(times):
+            instants = coverage_instant(times, self._setting.zone or zone)
+        instants = instants.drop_nulls()
         if instants.is_empty():
             return
         low, high = int(instants.min()), int(instants.max())  # type: ignore[arg-type]
@@ -252,10 +227,36 @@ class Scanner:
         t.last_us = high if t.last_us is None else max(t.last_us, high)
         self._minutes.update((instants // MINUTE_US).unique().to_list())
 
+    def _close_lane(self) -> None:
+        """Counts what the lane let pass."""
+        if self._lane is None:
+            return
+        for line, number, offset in self._lane.rest():
+            self.unit(line, number, offset)
+        layout, passed, tally = self._lane.layout, self._lane.passed, self.tally
+        settled = len(passed.settled_times)
+        total = passed.off_model + settled
+        if not total:
+            return
+        tally.lines += total
+        tally.records += total
+        tally.off_model_dropped += passed.off_model
+        name, incident = layout.format.name, self._setting.incident
+        tally.formats[name] = tally.formats.get(name, 0) + total
+        zone = self._setting.zone or layout.format.zone
+        if settled:
+            columns = {"duration": pl.Series(passed.settled_durations, dtype=pl.String)}
+            if layout.time_slot:
+                columns[layout.time_slot] = texts(passed.settled_times)
+            self._count_settled(read_starts(raw_batch(columns, settled, {}), zone, incident))
+        self._left_out.append(id_digests(texts(passed.ids)).drop_nulls())
+        self._cover(texts(passed.times), layout.format.zone)
+        self._cover(texts(passed.settled_times), layout.format.zone)
+
     def finish(self) -> Scanned:
         """The result; the scanner is spent."""
+        self._close_lane()
         self._flush()
-        if self._times and self._probe:
-            self._cover(pl.Series(self._times, dtype=pl.String), self._probe.format.zone)
         table = to_arrow(pl.concat(self._frames)) if self._frames else None
-        return Scanned(self.tally, table, self._rejects, sorted(self._minutes))
+        left_out = pl.concat(self._left_out).rename("id") if self._left_out else NOTHING
+        return Scanned(self.tally, table, self._rejects, sorted(self._minutes), left_out)

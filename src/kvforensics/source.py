@@ -12,14 +12,16 @@ Labels: the path below the argument, after the argument's own last name (`logs/d
 from __future__ import annotations
 
 import os
+import shutil
 import stat
+import sys
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from kvforensics.errors import UsageError
+from kvforensics.errors import KvForensicsError, UsageError
 
 STDIN = "-"
 _REMOTE = "s3://"
@@ -67,6 +69,29 @@ def find_sources(args: Sequence[str], filesystem: Any = None) -> list[Source]:
             here = _local_sources(argument, index, taken)
         found += here
     return found
+
+
+def hold_stdin(sources: Sequence[Source], folder: Path) -> list[Source]:
+    """The sources with standard input kept in a file of `folder`, so that it can be read in parts and more than once.
+
+    Raises `KvForensicsError` where the folder cannot hold it.
+    """
+    held = []
+    for source in sources:
+        if source.name != STDIN or source.path is not None:
+            held.append(source)
+            continue
+        path = folder / "standard-input"
+        try:
+            with path.open("wb") as file:
+                shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+        except OSError as error:
+            raise KvForensicsError(
+                f"standard input cannot be kept while it is read: {error.strerror}", where=str(folder),
+                advice="set TMPDIR to a folder with more room",
+            ) from error  # fmt: skip
+        held.append(replace(source, path=path, size=path.stat().st_size))
+    return held
 
 
 def open_remote(argument_or_key: str, filesystem: Any = None) -> tuple[Any, str]:

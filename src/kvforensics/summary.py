@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 SCHEMA = "kvforensics.summary/1"
 _LEDGER = ("bytes", "lines", "records", "rejected", "blank", "framing")
-_SAYS_ITS_OFFSET = r"(?:[Zz]|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})\s*$|^\s*[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?\s*$"
 
 
 def summarise(
@@ -59,7 +58,7 @@ def summarise(
             **{key: sum(getattr(report, key) for report in ingested.inputs) for key in _LEDGER},
         },
         "coverage": _coverage(coverage),
-        "inputs": [_input(report, ingested.records) for report in ingested.inputs],
+        "inputs": [_input(report) for report in ingested.inputs],
         "warnings": [{"code": code, "message": message} for code, message in warnings],
     }
 
@@ -119,20 +118,12 @@ def _instant(us: int | None) -> str | None:
     return None if us is None else rfc3339(us)
 
 
-def _input(report: InputReport, records: pa.Table) -> dict[str, Any]:
+def _input(report: InputReport) -> dict[str, Any]:
     return {
         "source": report.source,
         "format": report.format,
         "sha256": report.sha256,
         **{key: getattr(report, key) for key in _LEDGER},
-        "timezone": _timezone(report, records),
+        "timezone": "offset" if report.says_offset else report.timezone,
         "problems": list(report.problems),
     }
-
-
-def _timezone(report: InputReport, records: pa.Table) -> str:
-    """`offset` where every time that was kept says its offset, else the zone in which times were read."""
-    texts = records.filter(pc.field("source") == report.source)["time_text"].drop_null()
-    if len(texts) and pc.all(pc.match_substring_regex(texts.cast(pa.string()), _SAYS_ITS_OFFSET)).as_py():
-        return "offset"
-    return report.timezone

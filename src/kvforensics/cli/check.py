@@ -13,6 +13,7 @@ import click
 
 from kvforensics.cli import emit
 from kvforensics.errors import UsageError
+from kvforensics.workers import get_ready
 
 DEFAULT_INCIDENT = "cloudflare-workers-ai-glm-5.3"
 _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*$", re.IGNORECASE)
@@ -47,6 +48,7 @@ def command(**given: Any) -> int:
     """
     choices = {key: tuple(_choice(text) for text in given[key]) for key in ("timezone", "formats")}
     memory = parse_size(given["memory"]) if given["memory"] else None
+    get_ready(given["paths"], given["workers"] or 0)
 
     from kvforensics.case import Case, CheckOptions, RunFacts
     from kvforensics.cli.progress import shown

@@ -1,0 +1,67 @@
+"""What goes into the scan of a piece, and what comes out of it?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import polars as pl
+import pyarrow as pa
+
+from kvforensics.incident import Incident
+from kvforensics.spec import Format
+from kvforensics.ties import NOTHING
+
+Keep = Literal["all", "on-model", "open"]
+"""Which records are kept: all, those on the model or possibly so, or of these only those whose answer is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a scanner needs to know of its source and of the run."""
+
+    source: str
+    formats: tuple[Format, ...]
+    zone: str | None
+    incident: Incident
+    tenant_by: str | None
+    keep: Keep = "on-model"
+    wanted: pl.Series = field(default_factory=lambda: NOTHING)
+    """Digests of ids; a record that has one is kept whatever it is."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """The ledger of one piece, and what it saw on the way. Counts are of units."""
+
+    lines: int = 0
+    records: int = 0
+    rejected: int = 0
+    blank: int = 0
+    framing: int = 0
+    off_model_dropped: int = 0
+    settled_in_window: int = 0
+    settled_over_threshold: int = 0
+    """Records on the model that were left out as settled, by the first part that is FALSE."""
+    bytes: int = 0
+    mentions: bool = False
+    sampled: bool = False
+    problem: str | None = None
+    """Why the piece could not be read to its end."""
+    says_offset: bool | None = None
+    """Whether every time of a record says its offset; None without a time."""
+    first_us: int | None = None
+    last_us: int | None = None
+    formats: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Scanned:
+    """The result of one piece: its ledger, canonical records, rejects, and the minutes it has records of."""
+
+    tally: Tally
+    records: pa.Table | None
+    rejects: list[tuple[int, int | None, int | None, str, bytes]]
+    minutes: list[int]
+    left_out: pl.Series
+    """Digests of the ids of records that were not kept."""

@@ -1,0 +1,119 @@
+"""Which records that were left out share an id with one that may be flagged?
+
+A record that is outside whatever else is known is counted and left out. Records of one call are judged together, so one
+that was left out has to come back if its id turns up in a record that stayed. Only digests of ids are kept of what was
+left out: eight bytes each, on disk where a folder is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import polars as pl
+import pyarrow as pa
+
+_NO_ID = r"^(?:[-0]+|null|none|nil|undefined|n/a|unknown)?$"
+"""What a log writes where it has no id; query 201 leaves out the same texts."""
+_SCHEMA = pa.schema([("id", pa.uint64())])
+_SEED_COLUMNS = [
+    "model_match", "prompt_tokens_min", "prompt_tokens_max", "from_cache", "record_id", "replay_of", "ids",
+]  # fmt: skip
+NOTHING = pl.Series("id", [], dtype=pl.UInt64)
+
+
+def id_digests(texts: pl.Series) -> pl.Series:
+    """The digest of each id, null where a text is none. Equal in all processes of one run, not across versions."""
+    if texts.null_count() == len(texts):
+        return pl.Series("id", [None] * len(texts), dtype=pl.UInt64)
+    named = pl.col("t").str.to_lowercase().str.contains(_NO_ID).fill_null(value=True)
+    frame = pl.DataFrame({"t": texts}).select(pl.when(~named).then(pl.col("t").hash()).alias("id"))
+    return frame["id"]
+
+
+def shares(columns: Iterable[pl.Series], wanted: pl.Series) -> pl.Series | None:
+    """For each record whether one of its digests is wanted; None where nothing is."""
+    found: pl.Series | None = None
+    if wanted.is_empty():
+        return None
+    for column in columns:
+        here = column.is_in(wanted.implode()).fill_null(value=False)
+        found = here if found is None else found | here
+    return found
+
+
+class LeftOut:
+    """The digests of the ids of everything that was left out. Close it, or use it as a context manager."""
+
+    def __init__(self, spool: Path | None) -> None:
+        self._path = None if spool is None else spool / "left-out.arrow"
+        self._held: list[pl.Series] = []
+        self._writer: pa.ipc.RecordBatchStreamWriter | None = None
+
+    def add(self, digests: pl.Series) -> None:
+        """Remember digests."""
+        if digests.is_empty():
+            return
+        if self._path is None:
+            self._held.append(digests)
+            return
+        if self._writer is None:
+            self._writer = pa.ipc.new_stream(str(self._path), _SCHEMA)
+        self._writer.write_table(pa.table({"id": digests.to_arrow()}, schema=_SCHEMA))
+
+    def take(self, other: LeftOut) -> None:
+        """Remember what another one holds in memory."""
+        for digests in other._held:
+            self.add(digests)
+        other._held.clear()
+
+    def among(self, digests: pl.Series) -> pl.Series:
+        """Those of the digests that were left out."""
+        if digests.is_empty():
+            return NOTHING
+        found = [part.filter(part.is_in(digests.implode())) for part in self._parts()]
+        return pl.concat(found).unique().sort() if found else NOTHING
+
+    def _parts(self) -> Iterator[pl.Series]:
+        if self._path is None:
+            yield from self._held
+            return
+        if self._writer is None:
+            return
+        self._writer.close()
+        with pa.memory_map(str(self._path)) as file, pa.ipc.open_stream(file) as stream:
+            for batch in stream:
+                yield pl.Series("id", batch.column(0))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Forget everything."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+        self._held.clear()
+
+
+def seed_ids(records: pa.Table, settled: pl.Expr, wanted: pl.Series) -> pl.Series:
+    """The digests of the ids, and of what a replay points to, of records that may be flagged or were wanted for such a one.
+
+    `settled` tells over canonical columns which records are outside whatever else is known.
+    """
+    rows = pl.DataFrame(pl.from_arrow(records.select(_SEED_COLUMNS))).with_row_index("row")
+    ids = rows.select("row", pl.col("ids").list.eval(pl.element().struct.field("value"))).explode("ids")
+    every = pl.concat([
+        pl.DataFrame({"row": ids["row"], "id": id_digests(ids["ids"])}),
+        *(pl.DataFrame({"row": rows["row"], "id": id_digests(rows[c])}) for c in ("record_id", "replay_of")),
+    ]).drop_nulls()  # fmt: skip
+    open_rows = rows.filter(pl.col("model_match").fill_null(value=True) & ~settled)["row"]
+    tied = every.filter(pl.col("id").is_in(wanted.implode()))["row"] if len(wanted) else open_rows.clear()
+    return every.filter(pl.col("row").is_in(pl.concat([open_rows, tied]).unique().implode()))["id"].unique().sort()

@@ -1,0 +1,66 @@
+"""Which processes do the reading?
+
+Every worker is a child of a small server process that has the reading modules loaded. The server can be started before
+the main process loads its own modules, so that both get ready at the same time.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from multiprocessing import get_context
+from multiprocessing.context import BaseContext
+from pathlib import Path
+
+PARALLEL_FROM = 24 << 20
+"""Bytes of evidence below which several processes cost more than they save."""
+_MODULES = ["kvforensics.piece"]
+
+
+def count(workers: int) -> int:
+    """The number of processes; 0 is one for each core that this process may use."""
+    if workers:
+        return workers
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def pool(workers: int) -> ProcessPoolExecutor:
+    """A pool of so many processes."""
+    return ProcessPoolExecutor(workers, mp_context=_context(), initializer=_leave_interrupts)
+
+
+def get_ready(paths: Iterable[str], workers: int) -> None:
+    """Start the server early where the evidence is large enough to need it. Never fails: the pool would start it too."""
+    if count(workers) < 2 or sys.platform == "win32" or not _is_large(paths):
+        return
+    context = _context()
+    with suppress(OSError):
+        from multiprocessing.forkserver import ensure_running
+
+        if context.get_start_method() == "forkserver":
+            ensure_running()
+
+
+def _is_large(paths: Iterable[str]) -> bool:
+    total = 0
+    for path in paths:
+        with suppress(OSError, ValueError):
+            total += Path(path).stat().st_size
+    return total >= PARALLEL_FROM
+
+
+def _context() -> BaseContext:
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    context = get_context("spawn" if sys.platform == "win32" else "forkserver")
+    if sys.platform != "win32":
+        context.set_forkserver_preload(_MODULES)
+    return context
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C is for the main process; it ends the workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
