@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import fnmatch
 import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,7 +21,9 @@ from kvforensics.framing import newline_of
 from kvforensics.framing_csv import Dialect, csv_blocks, parse_rows, sniff_dialect
 from kvforensics.framing_json import Unit, json_units
 from kvforensics.raw import Extractor
+from kvforensics.sample_layers import Sample, fitted, sample_lines, sample_rows, shown
 from kvforensics.spec import Format
+from kvforensics.wrapper_spec import Wrapper
 
 HEAD_BYTES = 1 << 20
 SAMPLE_RECORDS = 200
@@ -39,14 +42,35 @@ class Plan:
     units: tuple[str, ...] = ("",)
     dialect: Dialect | None = None
     first_is_record: bool = False
+    layered: bool = False
+    """Whether lines may be in wrappers or be text."""
+    wrappers: tuple[Wrapper, ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
+    """The wrapped formats of the sample, and each with the wrappers around it: (`app-json`, `cri > app-json`)."""
+    joins: Literal["none", "outermost", "inside"] = "none"
+    """Whether lines may come in several pieces, and whether it takes only the outermost layer to see it."""
+    only: tuple[str, ...] = ()
+    """The wrappers around all lines of the sample, where they are the same around all of them."""
 
     @property
     def main(self) -> str:
-        """The name of the format that most records of the sample have."""
+        """The name of the format that most records of the sample have, with the wrappers around it."""
         return self.counts[0][0]
 
+    @property
+    def main_format(self) -> Format | None:
+        """The format that most records of the sample have, None where only wrappers are known."""
+        inner = next((name for name, shown in self.names if shown == self.main), self.main)
+        return next((f for f in self.formats if f.name == inner), None)
 
-def detect(head: bytes, formats: Sequence[Format], *, whole: bool) -> Plan | None:
+    def shown(self, name: str) -> str:
+        """The name of a format with the wrappers around it."""
+        return dict(self.names).get(name, name)
+
+
+def detect(
+    head: bytes, formats: Sequence[Format], *, whole: bool, wrappers: Sequence[Wrapper] = ()
+) -> Plan | None:
     """The plan for a source that starts with `head`, or None where it is not understood."""
     text = head[3:] if head.startswith(b"\xef\xbb\xbf") else head
     first = text.lstrip()[:1]
@@ -55,13 +79,16 @@ def detect(head: bytes, formats: Sequence[Format], *, whole: bool) -> Plan | Non
         return None
     newline = newline_of(text)
     plans: list[Plan] = []
+    wrappers = fitted(wrappers, text)
     if first in (b"{", b"["):
-        plans += _lines_plan(text, newline, formats, whole=whole)
+        plans += _wrapped_documents(text, formats, wrappers)
+        plans += _lines_plan(text, newline, formats, wrappers, whole=whole)
         plans += _document_plans(text, formats)
-    if not plans:
-        plans += _csv_plan(text, formats)
-    if not plans:
-        plans += _lines_plan(text, newline, formats, whole=whole)
+    else:
+        plans += _lines_plan(text, newline, formats, wrappers, whole=whole)
+        plans += _csv_plan(text, formats, wrappers)
+        # A banner before documents.
+        plans += _wrapped_documents(text, formats, wrappers) if b"\n{" in text else []
     return max(plans, key=_weight, default=None)
 
 
@@ -91,7 +118,7 @@ def _weight(plan: Plan) -> tuple[int, int]:
     on a line.
     """
     best = plan.counts[0][1]
-    specific = not plan.main.startswith("app-json")
+    specific = bool(plan.names) or not plan.main.startswith("app-json")
     preference = 1 if plan.container != "lines" else 2 if plan.first_is_record or best > 1 else 0
     return (best * (2 if specific else 1), preference)
 
@@ -103,10 +130,16 @@ def is_binary(text: bytes) -> bool:
     return control > max(4, len(sample) // 50)
 
 
-def _lines_plan(text: bytes, newline: bytes, formats: Sequence[Format], *, whole: bool) -> list[Plan]:
+def _lines_plan(
+    text: bytes, newline: bytes, formats: Sequence[Format], wrappers: Sequence[Wrapper], *, whole: bool
+) -> list[Plan]:
     lines = text.split(newline)
     if not whole and len(lines) > 1:
         lines = lines[:-1]
+    here = [f for f in formats if {"lines", "text"} & set(f.containers)]
+    sample = sample_lines([line for line in lines[: SAMPLE_RECORDS * 4] if line.strip()], here, wrappers, newline)
+    if sample.is_layered:
+        return _layered_plan(sample, here, wrappers, Plan("lines", (), (), sample.seen, newline, first_is_record=True))
     tried = [decode_unit(line) for line in lines[: SAMPLE_RECORDS * 4] if line.strip()]
     records = [d.value for d in tried if d.reject is None]
     plan = _plan("lines", records[:SAMPLE_RECORDS], formats, ("lines",), seen=_seen(lines), newline=newline)
@@ -137,7 +170,66 @@ def _document_plans(text: bytes, formats: Sequence[Format]) -> list[Plan]:
     return plans
 
 
-def _csv_plan(text: bytes, formats: Sequence[Format]) -> list[Plan]:
+def _layered_plan(sample: Sample, formats: Sequence[Format], wrappers: Sequence[Wrapper], base: Plan) -> list[Plan]:
+    """A plan for lines in wrappers, for text, and for records among text."""
+    counts: Counter[str] = Counter()
+    best: dict[str, tuple[int, str]] = {}
+    for chain, name, n in sample.kinds:
+        known = shown(chain, name, wrappers)
+        if name is not None:
+            counts[known] += n
+            if chain or known != name:
+                best[name] = max(best.get(name, (0, "")), (n, known))
+    if not counts:
+        if 2 * sample.wrapped < sample.seen:
+            return []
+        chain = max((c for c in sample.kinds if c[0]), key=lambda c: c[2])[0]
+        counts[shown(chain, None, wrappers)] = 0
+    seen = {name for _, name, _ in sample.kinds if name is not None}
+    chains = {chain for chain, _, _ in sample.kinds}
+    uniform = len(chains) == 1 and bool(seen)
+    tried = [f for f in formats if not uniform or f.name in seen or f.name.startswith("app-json")]
+    ranked = tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    return [
+        replace(
+            base, formats=tuple(tried), counts=ranked, layered=True, wrappers=tuple(wrappers),
+            names=tuple((name, known) for name, (_, known) in sorted(best.items())),
+            joins=_joins(chains, wrappers), only=next(iter(chains)) if uniform else (),
+        )
+    ]  # fmt: skip
+
+
+def _joins(chains: set[tuple[str, ...]], wrappers: Sequence[Wrapper]) -> Literal["none", "outermost", "inside"]:
+    joining = {w.name for w in wrappers if w.joins}
+    if any(joining.intersection(chain[1:]) for chain in chains):
+        return "inside"
+    return "outermost" if any(joining.intersection(chain) for chain in chains) else "none"
+
+
+def _wrapped_documents(text: bytes, formats: Sequence[Format], wrappers: Sequence[Wrapper]) -> list[Plan]:
+    plans = []
+    inner = [f for f in formats if {"lines", "text"} & set(f.containers)]
+    for units in dict.fromkeys(w.units for w in wrappers if w.units and _may_hold(w, text)):
+        data = []
+        for unit in json_units(io.BytesIO(text), units):
+            data += [unit.data] if isinstance(unit, Unit) else []
+            if len(data) >= SAMPLE_RECORDS:
+                break
+        sample = sample_lines(data, inner, wrappers, None)
+        if sample.wrapped or any((name or "") in {w.name for w in wrappers} for _, name, _ in sample.kinds):
+            plans += _layered_plan(sample, inner, wrappers, Plan("json", (), (), sample.seen, units=units))
+    return plans
+
+
+def _may_hold(wrapper: Wrapper, text: bytes) -> bool:
+    """Whether the names of the wrapper are in the text at all."""
+    return any(
+        all(b'"' + step.encode() + b'"' in text for t in terms if t[0] not in "![" for step in t.split("."))
+        for terms in wrapper.signature
+    )
+
+
+def _csv_plan(text: bytes, formats: Sequence[Format], wrappers: Sequence[Wrapper]) -> list[Plan]:
     dialect = sniff_dialect(text)
     if dialect is None:
         return []
@@ -145,6 +237,10 @@ def _csv_plan(text: bytes, formats: Sequence[Format]) -> list[Plan]:
     for block in csv_blocks(io.BytesIO(text), dialect):
         rows += parse_rows(block, dialect).frame.head(SAMPLE_RECORDS).to_dicts()
         break
+    inner = [f for f in formats if {"lines", "text"} & set(f.containers)]
+    sample = sample_rows(rows, inner, wrappers)
+    if sample.wrapped:
+        return _layered_plan(sample, inner, wrappers, Plan("csv", (), (), sample.seen, dialect=dialect))
     plan = _plan("csv", rows, formats, ("csv",), dialect=dialect)
     return [plan] if plan else []
 

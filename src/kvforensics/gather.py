@@ -52,6 +52,8 @@ class InputReport:
     blind: tuple[str, ...]
     formats: tuple[tuple[str, int], ...] = ()
     """How many records each format had."""
+    framing_by: tuple[tuple[str, int], ...] = ()
+    """How many lines are framing for which reason, where there is one to tell."""
     says_offset: bool = False
     """Whether every time of a record says its offset."""
 
@@ -117,8 +119,9 @@ def add_piece(state: SourceState, piece: Scanned) -> None:
     tally.problem = tally.problem or t.problem
     tally.mentions |= t.mentions
     tally.sampled |= t.sampled
-    for known, count in t.formats.items():
-        tally.formats[known] = tally.formats.get(known, 0) + count
+    for counts, more in ((tally.formats, t.formats), (tally.framing_by, t.framing_by)):
+        for known, count in more.items():
+            counts[known] = counts.get(known, 0) + count
     if t.says_offset is not None:
         tally.says_offset = t.says_offset and tally.says_offset is not False
     if t.first_us is not None and t.last_us is not None:
@@ -144,6 +147,10 @@ def gather(states: Sequence[SourceState]) -> Ingested:
         if t.formats:
             fmt = max(t.formats, key=lambda n: (t.formats[n], n))
         spots = known[fmt].blind_spots if fmt in known else ()
+        if state.plan and fmt:
+            inner, fmt = fmt, state.plan.shown(fmt)
+            layers = {w.name: w.blind_spots for w in state.plan.wrappers} | {n: f.blind_spots for n, f in known.items()}
+            spots = (*spots, *(spot for n in fmt.split(" > ") if n != inner for spot in layers.get(n, ())))
         blind = tuple(s.code for s in spots if s.hides_long)
         if state.mentions:
             warnings.append(("not_understood_mentions_model", f"{source.name} was not understood but names the model"))
@@ -152,7 +159,7 @@ def gather(states: Sequence[SourceState]) -> Ingested:
                 source.name, source.argument_index, fmt, state.sha256, state.bytes, t.lines, t.records, t.rejected,
                 t.blank, t.framing, state.zone or "any-offset", tuple(state.problems), state.broken,
                 state.plan is not None, t.mentions or state.mentions, t.sampled, blind, tuple(sorted(t.formats.items())),
-                t.says_offset is True,
+                tuple(sorted(t.framing_by.items())), t.says_offset is True,
             )
         )  # fmt: skip
     records = [table for s in states for table in s.tables]

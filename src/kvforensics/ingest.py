@@ -30,6 +30,7 @@ from kvforensics.formats import all_formats, by_name
 from kvforensics.framing import UTF8_BOM, Transcoded, encoding_of, line_blocks, line_ranges, newline_of
 from kvforensics.gather import Ingested, SourceState, add_piece, gather
 from kvforensics.incident import Incident
+from kvforensics.joining import whole_blocks
 from kvforensics.mapping import Mapping
 from kvforensics.model_id import ModelReader
 from kvforensics.piece import Piece, scan_piece
@@ -39,6 +40,7 @@ from kvforensics.source import Source, find_sources, hold_stdin
 from kvforensics.spec import Format
 from kvforensics.ties import NOTHING, LeftOut, seed_ids
 from kvforensics.workers import PARALLEL_FROM
+from kvforensics.wrappers import all_wrappers
 
 RANGE_BYTES = 16 << 20
 BLOCK_BYTES = 4 << 20
@@ -169,19 +171,25 @@ def _read(
     if head.startswith(PARQUET):
         state.plan = detect_parquet(str(source.path), formats) if source.path and source.member is None else None
     else:
-        state.plan = detect(head, formats, whole=len(head) < HEAD_BYTES)
+        state.plan = detect(head, formats, whole=len(head) < HEAD_BYTES, wrappers=all_wrappers())
     if state.plan is None:
         _not_understood(state, stream, head, request.incident)
         return
+    plan = state.plan
     setting = Setting(
-        source.name, state.plan.formats, None, request.incident, request.tenant_by, kept.keep, kept.wanted
-    )
+        source.name, plan.formats, None, request.incident, request.tenant_by, kept.keep, kept.wanted,
+        plan.wrappers, plan.layered, plan.newline if plan.container == "lines" else None, plan.only,
+    )  # fmt: skip
     setting = _with_zone(setting, state, request)
     plain = stream.compression is None and source.path is not None and source.member is None
-    if plain and not wide and state.plan.container == "lines" and pool and (source.size or 0) >= PARALLEL_FROM:
+    # Pieces of one line may lie over the edge of a range, so that such a file is cut while it is read.
+    pool = None if plan.joins == "inside" else pool
+    large = (source.size or 0) >= PARALLEL_FROM
+    cut = plan.joins == "outermost" and large
+    if plain and not wide and plan.container == "lines" and pool and large and not cut:
         stream.close()
         _read_ranges(state, setting, pool, workers, step, len(UTF8_BOM) if encoding == "utf-8" else 0)
-    elif state.plan.container == "lines" and pool and stream.compression and not wide:
+    elif state.plan.container == "lines" and pool and (stream.compression or cut) and not wide:
         _read_blocks(state, setting, pool, workers, stream, step)
     elif state.plan.container == "parquet":
         add_piece(state, scan_piece(Piece("parquet", setting, state.plan, path=str(source.path))))
@@ -204,9 +212,10 @@ def _with_zone(setting: Setting, state: SourceState, request: IngestRequest) -> 
     """A plain zone is a default for logs that do not say; one with a glob wins over the format's documentation too."""
     named = chosen_by_name(state.source.name, [c for c in request.timezones if c[0] is not None])
     default = chosen_by_name(state.source.name, [c for c in request.timezones if c[0] is None])
-    main = next(f for f in setting.formats if state.plan and f.name == state.plan.main)
-    zone = named or (None if main.zone else default)
-    state.zone = zone or main.zone
+    main = state.plan.main_format if state.plan else None
+    documented = main.zone if main else None
+    zone = named or (None if documented else default)
+    state.zone = zone or documented
     return replace(setting, zone=zone)
 
 
@@ -237,6 +246,8 @@ def _read_blocks(
     if plan is None:  # pragma: no cover - the caller checked
         return
     blocks = line_blocks(stream, plan.newline, BLOCK_BYTES)
+    if plan.joins == "outermost":
+        blocks = whole_blocks(blocks, plan.wrappers, plan.newline)
     _run(state, (Piece("block", setting, plan, block=b) for b in blocks), pool, workers, lambda: step(stream.position_raw))
     _close(state, stream)
 

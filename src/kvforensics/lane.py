@@ -170,7 +170,8 @@ class Lane:
 
     def _is_small(self, row: Any, below: int) -> bool:
         prompt = self._prompt(row) if self._prompt else None
-        if type(prompt) is not int or not 0 < prompt < below or type(row.time) is bool:
+        # A line without a time of its own may have one from a layer around it.
+        if type(prompt) is not int or not 0 < prompt < below or row.time is None or type(row.time) is bool:
             return False
         for cached in self._cached:
             said = cached(row)

@@ -101,7 +101,7 @@ def _csv(scanner: Scanner, stream: Readable, plan: Plan) -> None:
         rows = zip(parsed.frame.iter_rows(named=True), parsed.lines, parsed.offsets, parsed.lengths, strict=True)
         for at, (row, line, offset, length) in enumerate(rows):
             start = offset - block.offset
-            scanner.value(row, line, offset, block.data[start : start + length], parsed.reasons.get(at, ()))
+            scanner.row(row, line, offset, block.data[start : start + length], parsed.reasons.get(at, ()))
         for reject in parsed.rejects:
             scanner.reject(reject.line, reject.offset, reject.length, reject.reason, reject.data)
 
@@ -113,7 +113,7 @@ def _parquet(scanner: Scanner, path: str) -> None:
             for batch in file.iter_batches(batch_size=8192):
                 for values in _rows(batch):
                     row += 1
-                    scanner.value(values, row, None, None)
+                    scanner.row(values, row, None, None)
     except (pa.ArrowException, OSError, ValueError):
         scanner.tally.problem = f"corrupt: parquet after row {row}"
 

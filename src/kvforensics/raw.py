@@ -63,7 +63,7 @@ class Extractor:
 
     def is_framing(self, record: Any) -> bool:
         """Whether the unit belongs to the format but is no request of its own."""
-        if self.format.aggregates:
+        if self.format.aggregates or self.format.chatter:
             return True
         for steps, wanted in self._framing:
             value = text_of(lookup(record, steps))

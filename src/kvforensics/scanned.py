@@ -11,6 +11,7 @@ import pyarrow as pa
 from kvforensics.incident import Incident
 from kvforensics.spec import Format
 from kvforensics.ties import NOTHING
+from kvforensics.wrapper_spec import Wrapper
 
 Keep = Literal["all", "on-model", "open"]
 """Which records are kept: all, those on the model or possibly so, or of these only those whose answer is open."""
@@ -28,6 +29,13 @@ class Setting:
     keep: Keep = "on-model"
     wanted: pl.Series = field(default_factory=lambda: NOTHING)
     """Digests of ids; a record that has one is kept whatever it is."""
+    wrappers: tuple[Wrapper, ...] = ()
+    layered: bool = False
+    """Whether lines may be in wrappers or be text."""
+    newline: bytes | None = b"\n"
+    """What ends lines, None where units are no lines."""
+    only: tuple[str, ...] = ()
+    """The wrappers around all lines, as far as the start of the source shows."""
 
 
 @dataclass(slots=True)
@@ -53,6 +61,8 @@ class Tally:
     first_us: int | None = None
     last_us: int | None = None
     formats: dict[str, int] = field(default_factory=dict)
+    framing_by: dict[str, int] = field(default_factory=dict)
+    """How many lines are framing for which reason, where there is one to tell."""
 
 
 @dataclass(slots=True)

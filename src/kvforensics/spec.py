@@ -61,6 +61,11 @@ class Format:
     """(path, value): a unit that has this value is framing, not a record of its own; `*` is any value but null."""
     constants: Mapping[str, str] = field(default_factory=dict)
     """Slots whose value is a fact of the format (such as the provider), used where no path gives one."""
+    pattern: tuple[str, ...] = ()
+    """Of text logs: regular expressions with named groups (the syntax that Rust and RE2 share), tried in order on a line
+    without its colours. A line that matches one is a record {group: text}; `fields` and `ids` name the groups."""
+    chatter: bool = False
+    """Whether its lines name neither a model nor tokens, as an engine's own text does: framing, and nothing to be judged."""
     aggregates: bool = False
     """Whether every unit is a sum over several requests: framing that can bound but never flag."""
     tenant_says: str = "nothing in this log names a tenant"

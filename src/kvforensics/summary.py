@@ -124,6 +124,7 @@ def _input(report: InputReport) -> dict[str, Any]:
         "format": report.format,
         "sha256": report.sha256,
         **{key: getattr(report, key) for key in _LEDGER},
+        **({"framing_by": dict(report.framing_by)} if report.framing_by else {}),
         "timezone": "offset" if report.says_offset else report.timezone,
         "problems": list(report.problems),
     }

@@ -1,0 +1,193 @@
+"""What is in one layer around a log line?
+
+Reads one outer value by its `Wrapper`: whether it is of that layer, which lines are inside, what else it knows. `peel`
+goes from layer to layer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from kvforensics.paths import compile_path, embedded, lookup, text_of
+from kvforensics.spec import ID_KINDS
+from kvforensics.wrapper_spec import Wrapper
+
+Path = tuple[str, ...]
+CALL_NAMES = frozenset(("model", "model_id", "modelid", "model_name", "modelname", "usage"))
+_COLOURS = re.compile(rb"\x1b\[[0-9;?]*[ -/]*[@-~]")
+
+
+def without_colours(line: bytes) -> bytes:
+    """The line without terminal escape sequences."""
+    return _COLOURS.sub(b"", line) if b"\x1b" in line else line
+
+
+class Layer:
+    """A wrapper made ready to read values."""
+
+    def __init__(self, wrapper: Wrapper) -> None:
+        self.wrapper = wrapper
+        self.prefix = re.compile(wrapper.pattern.encode()) if wrapper.pattern else None
+        self._signature = tuple(tuple(_term(t) for t in terms) for terms in wrapper.signature)
+        self.keys = frozenset(steps[0].split(".")[0] for terms in self._signature for steps, wanted in terms if wanted)
+        self.takes_lists = any(key[0] == "[" for key in self.keys)
+        self._messages = tuple(compile_path(p) for p in wrapper.message)
+        self._bodies = tuple(compile_path(p) for p in wrapper.body)
+        self._stream = tuple(compile_path(p) for p in wrapper.stream)
+        self._going_on = tuple(
+            re.compile(rb"\n" + re.sub(rf"\(\?P<{path}>[^()]*\)", re.escape(wanted), wrapper.pattern).encode())
+            for path, wanted in wrapper.goes_on
+            if wrapper.pattern
+        )
+        self.slots = _slots(wrapper)
+        self._framing = tuple((compile_path(p), wanted) for p, wanted in wrapper.framing)
+        self._goes_on = tuple((compile_path(p), wanted) for p, wanted in wrapper.goes_on)
+
+    def matches(self, value: Any) -> bool:
+        """Whether a decoded value is of this layer."""
+        return any(all(_present(value, steps) is wanted for steps, wanted in terms) for terms in self._signature)
+
+    def is_framing(self, value: Any) -> bool:
+        """Whether the unit only repeats or announces others."""
+        return any(text_of(lookup(value, steps)) == wanted for steps, wanted in self._framing)
+
+    def messages(self, value: Any) -> Iterator[Any]:
+        """The lines inside: bytes, or objects that a collector has parsed already."""
+        for steps in self._messages:
+            for found in _every(value, steps):
+                yield from _as_lines(found)
+
+    def bodies(self, value: Any) -> Iterator[Any]:
+        """Objects that may be the record, with dotted names opened."""
+        for steps in self._bodies:
+            found = lookup(value, steps) if steps else value
+            if type(found) is dict:
+                yield nested(found)
+
+    def stream(self, value: Any) -> tuple[str | None, ...]:
+        """What tells the stream of a piece."""
+        return tuple(text_of(lookup(value, steps)) for steps in self._stream)
+
+    def may_go_on(self, data: bytes) -> bool:
+        """Whether any piece in a block may be continued; cheap."""
+        if self.prefix is not None:
+            return any(p.search(b"\n" + data) for p in self._going_on)
+        return bool(self.wrapper.ends) or any(f'"{path}"'.encode() in data for path, _ in self.wrapper.goes_on)
+
+    def goes_on(self, value: Any, message: bytes) -> bool:
+        """Whether a piece is continued. A whole JSON object is whole, whatever it ends with."""
+        if self._goes_on:
+            return any(text_of(lookup(value, steps)) == wanted for steps, wanted in self._goes_on)
+        if not self.wrapper.ends or message.endswith(self.wrapper.ends.encode()):
+            return False
+        return not (message[:1] == b"{" and message[-1:] == b"}" and type(embedded(_text(message))) is dict)
+
+
+def outer_slots(layers: Sequence[tuple[Layer, Any]]) -> dict[str, tuple[Any, str]]:
+    """For each slot the value that the innermost layer knows, and the unit of a duration."""
+    found: dict[str, tuple[Any, str]] = {}
+    for layer, value in layers:
+        for slot, paths in layer.slots.items():
+            for steps, unit in paths:
+                held = lookup(value, steps)
+                if held not in (None, "", "-"):
+                    found[slot] = (held, unit)
+                    break
+    return found
+
+
+def _slots(wrapper: Wrapper) -> dict[str, tuple[tuple[Path, str], ...]]:
+    named = {**wrapper.fields, **{f"id_{k}": paths for k, paths in wrapper.ids.items() if k in ID_KINDS}}
+    split = {slot: [p.partition("|") for p in paths] for slot, paths in named.items()}
+    return {slot: tuple((compile_path(p), unit or "ms") for p, _, unit in paths) for slot, paths in split.items()}
+
+
+def nested(value: Mapping[str, Any]) -> dict[str, Any]:
+    """An object whose dotted names are opened (`llm.model` is `model` in `llm`), and whose lists of one text are that text."""
+    opened: dict[str, Any] = {}
+    for name, held in value.items():
+        single = held[0] if type(held) is list and len(held) == 1 and type(held[0]) is not dict else held
+        steps = name.split(".") if "." in name.strip(".") else [name]
+        here = opened
+        for step in steps[:-1]:
+            below = here.get(step)
+            if type(below) is not dict:
+                below = here[step] = {}
+            here = below
+        known = here.get(steps[-1])
+        inner = nested(single) if type(single) is dict else single
+        if type(known) is dict and type(inner) is dict:
+            here[steps[-1]] = {**inner, **known}
+        elif known is None:
+            here[steps[-1]] = inner
+    return opened
+
+
+def record_in(value: dict[str, Any]) -> dict[str, Any]:
+    """The innermost object that holds everything which tells of a model call, the value itself where that is on top."""
+    while not _tells(value):
+        inner = [v for v in value.values() if type(v) is dict and _holds(v)]
+        if len(inner) != 1:
+            return value
+        value = inner[0]
+    return value
+
+
+def _tells(value: Mapping[str, Any]) -> bool:
+    return any(k.lower() in CALL_NAMES for k in value)
+
+
+def _holds(value: Mapping[str, Any], depth: int = 0) -> bool:
+    return _tells(value) or (depth < 8 and any(type(v) is dict and _holds(v, depth + 1) for v in value.values()))
+
+
+def _every(value: Any, steps: Path) -> Iterator[Any]:
+    """What a path leads to, through every element of the lists on the way."""
+    if not steps or type(value) is not list or steps[0][0] == "[":
+        if not steps or steps[0][0] == "[" or type(value) is not dict or steps[0] not in value:
+            found = lookup(value, steps) if steps else value
+            if found is not None:
+                yield found
+            return
+        yield from _every(value[steps[0]], steps[1:])
+        return
+    for element in value:
+        yield from _every(element, steps)
+
+
+def _as_lines(found: Any) -> Iterator[Any]:
+    if type(found) is str:
+        yield found.encode("utf-8", "replace")
+    elif type(found) is dict:
+        yield found
+    elif type(found) is list and found and type(found[0]) is int:
+        try:
+            yield bytes(found)
+        except (TypeError, ValueError):
+            return
+    elif type(found) is list:
+        for element in found:
+            yield from _as_lines(element)
+
+
+def _text(message: bytes) -> str:
+    return message.decode("utf-8", "replace")
+
+
+def encoded(value: Any) -> bytes:
+    """A decoded value as JSON again."""
+    return msgspec.json.encode(value)
+
+
+def _term(term: str) -> tuple[Path, bool]:
+    return (compile_path(term[1:]), False) if term.startswith("!") else (compile_path(term), True)
+
+
+def _present(value: Any, steps: Path) -> bool:
+    if len(steps) == 1 and type(value) is dict:
+        return steps[0] in value
+    return lookup(value, steps) is not None

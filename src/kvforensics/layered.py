@@ -1,0 +1,250 @@
+"""What do the lines of one piece hold where other layers are around them, or where they are text?
+
+Stands between the units of a piece and the scanner: peels, tells text from records, and says why a line is framing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, Protocol
+
+import polars as pl
+
+from kvforensics.decode import decode_unit
+from kvforensics.layer import outer_slots
+from kvforensics.model_id import ModelReader
+from kvforensics.paths import text_of
+from kvforensics.peel import Kind, Layers, Peeled, Peeler, Place
+from kvforensics.peel_batch import BatchPeeler
+from kvforensics.raw import Extractor, microseconds, tags
+from kvforensics.spec import Format
+from kvforensics.text_lines import TextReader
+from kvforensics.wrapper_spec import Wrapper
+
+TEXT_BATCH = 16384
+TEXT_BYTES = 16 << 20
+_TIMES = ("start", "end", "stamp")
+_ANSWERS = ("http_status", "state", "success", "error")
+
+
+class Ledger(Protocol):
+    """What the scanner offers."""
+
+    def inner(self, value: Any, found: Found) -> None:
+        """A record."""
+        ...
+
+    def inner_lines(self, lines: list[bytes], found: Callable[[int], Found]) -> None:
+        """Lines of JSON that were inside lines of the source."""
+        ...
+
+    def reject(self, line: int, offset: int | None, length: int | None, reason: str, data: bytes) -> None:
+        """A line that is no record."""
+        ...
+
+    def skip(self, count: int = 1, why: str = "") -> None:
+        """Lines that are framing."""
+        ...
+
+    def blanks(self, count: int = 1) -> None:
+        """Lines of white space."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where a record was found, in what, and by which text format, where it is text."""
+
+    place: Place
+    layers: Layers
+    data: bytes
+    reasons: tuple[str, ...] = ()
+    text_format: Format | None = None
+
+
+class Layered:
+    """Reads units of a source with layers or text in it."""
+
+    def __init__(
+        self, ledger: Ledger, wrappers: Sequence[Wrapper], only: Sequence[str], extractors: Sequence[Extractor],
+        reader: ModelReader, newline: bytes | None,
+    ) -> None:  # fmt: skip
+        self._ledger, self._reader, self._newline = ledger, reader, newline or b"\n"
+        self._peeler = Peeler(wrappers, looks_like(extractors), reader.mentions, newline)
+        self._text = TextReader([e.format for e in extractors])
+        self._batch = BatchPeeler.for_wrappers([w for w in wrappers if w.name in only])
+        self._texts: list[Peeled] = []
+        self._size = 0
+
+    def lines(self, lines: list[bytes], first: int, offset: int) -> None:
+        """Physical lines."""
+        if self._batch is not None and self._peeler.is_closed and self._whole(self._batch, lines, first, offset):
+            return
+        at = offset
+        for number, line in enumerate(lines, first):
+            self.unit(line, number, at)
+            at += len(line) + len(self._newline)
+
+    def _whole(self, batch: BatchPeeler, lines: list[bytes], first: int, offset: int) -> bool:
+        found = batch.read(lines)
+        if found is None:
+            return False
+        held, outer = found
+        near: Sequence[int] = range(len(held))
+        inner = [line for line in held if line is not None]
+        if len(inner) < len(held):
+            near = [i for i, line in enumerate(held) if line is not None]
+        gap = len(self._newline)
+        starts = list(accumulate(map(len, lines), lambda at, size: at + size + gap, initial=offset))
+
+        def place(k: int) -> Found:
+            i = near[k]
+            return Found(Place(first + i, starts[i], lines[i]), ((batch.layer, outer(i)),), inner[k])
+
+        self._ledger.inner_lines(inner, place)
+        for i, line in enumerate(held) if len(inner) < len(held) else ():
+            if line is None:
+                self.unit(lines[i], first + i, starts[i])
+        return True
+
+    def unit(self, data: bytes, line: int, offset: int | None) -> None:
+        """One line or unit."""
+        if data.strip():
+            self._take(self._peeler.line(data, line, offset))
+        else:
+            self._ledger.blanks()
+
+    def row(self, value: Any, line: int, offset: int | None, data: bytes | None, reasons: tuple[str, ...]) -> None:
+        """One row of a table. What is taken as it is keeps the row's own bytes, or none."""
+        self._take(self._peeler.row(value, line, offset, data, reasons))
+
+    def inside(self, found: Found) -> None:
+        """A line of JSON that was inside one layer, which may be a layer again."""
+        place = found.place
+        self._take(self._peeler.deeper(found.data, found.layers, place))
+
+    def _take(self, peeled: Peeled) -> None:
+        place, ledger = peeled.place, self._ledger
+        if peeled.pieces > 1:
+            # Each piece but the first counts when it comes; the first counts as whatever the whole line turns out to be.
+            ledger.skip(1, "continuation")
+        if peeled.kind is Kind.HELD:
+            return
+        if peeled.kind is Kind.RECORD:
+            ledger.inner(peeled.value, Found(place, peeled.layers, peeled.data, peeled.reasons))
+        elif peeled.kind is Kind.FRAMING:
+            ledger.skip(1, peeled.reason)
+        elif peeled.kind is Kind.REJECT:
+            ledger.reject(place.line, place.offset, len(place.raw), peeled.reason, place.raw)
+        else:
+            self._texts.append(peeled)
+            self._size += len(peeled.data)
+            if len(self._texts) >= TEXT_BATCH or self._size >= TEXT_BYTES:
+                self._read_texts()
+
+    def _read_texts(self) -> None:
+        texts, self._texts, self._size = self._texts, [], 0
+        left: Sequence[int] = range(len(texts))
+        if self._text:
+            lines = [t.data.decode("utf-8", "replace").rstrip("\r\n") for t in texts]
+            taken, left = self._text.read(lines)
+            for rows in taken:
+                for i, record in zip(rows.rows, rows.groups.to_dicts(), strict=True):
+                    t = texts[i]
+                    self._ledger.inner(record, Found(t.place, t.layers, t.data, t.reasons, rows.format))
+        for i in left:
+            self._other(texts[i])
+
+    def _other(self, text: Peeled) -> None:
+        """Text that no pattern takes: a record behind a prefix, part of a broken one, or of no interest."""
+        place, data = text.place, text.data
+        value = behind_text(data)
+        if value is not None:
+            self._ledger.inner(value[0], Found(place, text.layers, value[1], text.reasons))
+        elif self._reader.mentions(data) or is_fragment(data):
+            self._ledger.reject(place.line, place.offset, len(place.raw), "syntax", place.raw)
+        else:
+            self._ledger.skip(1, "other_text")
+
+    def finish(self) -> None:
+        """Everything that still waits."""
+        for peeled in self._peeler.rest():
+            self._take_last(peeled)
+        if self._texts:
+            self._read_texts()
+
+    def _take_last(self, peeled: Peeled) -> None:
+        # All pieces but the first were counted when they came.
+        self._take(Peeled(
+            peeled.kind, peeled.place, peeled.data, peeled.value, peeled.layers, peeled.reason, peeled.reasons
+        ))  # fmt: skip
+
+
+def looks_like(extractors: Sequence[Extractor]) -> Callable[[Any], int]:
+    """How well a value fits: 2 a product's own format, 1 a home-made log, 0 none."""
+
+    def looks(value: Any) -> int:
+        for extractor in extractors:
+            if not extractor.format.pattern and extractor.matches(value):
+                return 1 if extractor.format.name.startswith("app-json") else 2
+        return 0
+
+    return looks
+
+
+def behind_text(data: bytes) -> tuple[Any, bytes] | None:
+    """The JSON object that ends a line of text, and its bytes."""
+    start = data.find(b"{")
+    end = data.rstrip()[-1:]
+    if start <= 0 or end != b"}":
+        return None
+    inner = data[start:]
+    decoded = decode_unit(inner)
+    return (decoded.value, inner) if decoded.reject is None and decoded.value else None
+
+
+def is_fragment(data: bytes) -> bool:
+    """Whether text looks like a part of a JSON record."""
+    return b'":' in data or b'", "' in data or b'","' in data
+
+
+def fill_times(raw: pl.DataFrame, layers: Sequence[Layers]) -> pl.DataFrame:
+    """The times of the layers where a record has none of its own."""
+    return _filled(raw, layers, _TIMES)
+
+
+def fill_rest(raw: pl.DataFrame, layers: Sequence[Layers]) -> pl.DataFrame:
+    """What else the layers know where a record does not say."""
+    raw = _filled(raw, layers, ("http_status",), unless=_ANSWERS)
+    known = {slot for row in layers for layer, _ in row for slot in layer.slots}
+    for slot in sorted(known.difference(_TIMES, _ANSWERS)):
+        raw = _filled(raw, layers, (slot,))
+    return raw
+
+
+def _filled(
+    raw: pl.DataFrame, layers: Sequence[Layers], slots: Sequence[str], unless: Sequence[str] | None = None
+) -> pl.DataFrame:
+    """The slots, where all of `unless` are null, as the layers have them."""
+    missing = raw.select(pl.all_horizontal(pl.col(s).is_null() for s in unless or slots).alias("m"))["m"].to_list()
+    found: dict[str, dict[int, str]] = {s: {} for s in slots}
+    for i, absent in enumerate(missing):
+        if absent and layers[i]:
+            outer = outer_slots(layers[i])
+            for slot in slots:
+                if slot in outer and (text := _slot_text(slot, *outer[slot])) is not None:
+                    found[slot][i] = text
+    columns = []
+    for slot, values in found.items():
+        if values:
+            old = raw[slot].to_list()
+            columns.append(pl.Series(slot, [values.get(i, v) for i, v in enumerate(old)], dtype=pl.String))
+    return raw.with_columns(columns) if columns else raw
+
+
+def _slot_text(slot: str, value: Any, unit: str) -> str | None:
+    if slot == "duration":
+        return microseconds(value, unit)
+    return tags(value) if slot == "tag" else text_of(value)

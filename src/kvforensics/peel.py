@@ -1,0 +1,248 @@
+"""Which log line is inside all the layers around it?
+
+Takes one physical line or unit, peels layer after layer, joins pieces that belong together, and says what is inside: a
+decoded record, a line of text, or the reason why there is neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any
+
+from kvforensics.decode import decode_unit
+from kvforensics.layer import Layer, encoded, record_in, without_colours
+from kvforensics.paths import compile_path, lookup
+from kvforensics.wrapper_spec import Wrapper
+
+MAX_LAYERS = 6
+MAX_JOINED = 256 << 20
+MAX_BETWEEN = 16 << 20
+EXCERPT = 200
+MAX_CALLS = 1000
+_PROMPT = (compile_path("**.~usage.~prompt_tokens"), compile_path("**.~usage.~input_tokens"))
+
+Layers = tuple[tuple[Layer, Any], ...]
+
+
+class Kind(Enum):
+    """What a line turned out to hold. `HELD` is a piece that waits for the next one."""
+
+    RECORD = "record"
+    TEXT = "text"
+    FRAMING = "framing"
+    REJECT = "reject"
+    HELD = "held"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a line is, and its bytes: from the first piece to the last one, with what lies between."""
+
+    line: int
+    offset: int | None
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Peeled:
+    """What is inside. `reason` names a reject, `reasons` what of a record is unknown, `pieces` how many lines it took."""
+
+    kind: Kind
+    place: Place
+    data: bytes = b""
+    value: Any = None
+    layers: Layers = ()
+    reason: str = ""
+    reasons: tuple[str, ...] = ()
+    pieces: int = 1
+
+    @property
+    def chain(self) -> tuple[str, ...]:
+        """The names of the layers, outermost first."""
+        return tuple(layer.wrapper.name for layer, _ in self.layers)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A line of which pieces have come and pieces are missing."""
+
+    place: Place
+    layers: Layers
+    parts: list[bytes] = field(default_factory=list)
+    between: list[bytes] = field(default_factory=list)
+    size: int = 0
+    apart: int = 0
+    """Bytes of other lines since the last piece."""
+
+
+class Peeler:
+    """Peels the lines of one source, or of a part of it in which every joined line is whole.
+
+    `looks` says how well a value fits a format: 2 a product's own, 1 a home-made one, 0 none. `names_model` says whether
+    bytes name the affected model; of several calls in one event such a one is taken. `newline` ends lines; None where
+    units are no lines, so that what is between two of them is not known.
+    """
+
+    def __init__(
+        self, wrappers: Sequence[Wrapper], looks: Callable[[Any], int], names_model: Callable[[bytes], bool],
+        newline: bytes | None = b"\n",
+    ) -> None:  # fmt: skip
+        layers = [Layer(w) for w in wrappers]
+        self._texts = [w for w in layers if w.prefix]
+        self._objects = [w for w in layers if not w.prefix]
+        self._keys = frozenset(key for w in self._objects for key in w.keys)
+        self._lists = any(w.takes_lists for w in self._objects)
+        self._looks, self._names_model, self._newline = looks, names_model, newline
+        self._open: dict[tuple[Any, ...], _Open] = {}
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether no piece waits for another."""
+        return not self._open
+
+    def line(self, raw: bytes, line: int, offset: int | None) -> Peeled:
+        """What one line or unit holds."""
+        for waiting in self._open.values():
+            waiting.apart += len(raw)
+            if waiting.apart <= MAX_BETWEEN:
+                waiting.between.append(raw)
+        return self._bytes(raw, (), Place(line, offset, raw), 1)
+
+    def row(self, value: Any, line: int, offset: int | None, raw: bytes | None, reasons: tuple[str, ...]) -> Peeled:
+        """What a row of a table holds."""
+        return self._value(value, raw or b"", (), Place(line, offset, raw or b""), reasons, 1)
+
+    def deeper(self, data: bytes, layers: Layers, place: Place) -> Peeled:
+        """What a line holds that was found inside layers."""
+        return self._bytes(data, layers, place, 1)
+
+    def rest(self) -> list[Peeled]:
+        """What is left of lines whose last pieces never came."""
+        waiting, self._open = list(self._open.values()), {}
+        return [self._bytes(b"".join(o.parts), o.layers, self._extent(o), len(o.parts)) for o in waiting]
+
+    def _extent(self, waiting: _Open) -> Place:
+        """From the first piece to the last; the first alone where too much lies between."""
+        if self._newline is None or waiting.apart > MAX_BETWEEN:
+            return waiting.place
+        return replace(waiting.place, raw=self._newline.join((waiting.place.raw, *waiting.between)))
+
+    def _bytes(self, data: bytes, layers: Layers, place: Place, pieces: int) -> Peeled:
+        start = data.lstrip()[:1] if data[:1] in b" \t\r\xef" else data[:1]
+        if start == b"{" or (start == b"[" and self._lists):
+            decoded = decode_unit(data)
+            if decoded.reject is None:
+                return self._value(decoded.value, data, layers, place, decoded.reasons, pieces)
+            if decoded.reject == "not_an_object" and self._lists:
+                return self._list(data, layers, place, pieces)
+            if start == b"{" or decoded.reject == "too_deep":
+                return Peeled(Kind.REJECT, place, data, layers=layers, reason=decoded.reject, pieces=pieces)
+        text = without_colours(data)
+        if len(layers) < MAX_LAYERS:
+            for layer in self._texts:
+                found = layer.prefix.match(text) if layer.prefix else None
+                if found:
+                    outer = {k: v.decode("utf-8", "replace") for k, v in found.groupdict().items() if v is not None}
+                    return self._message(layer, outer, text[found.end() :], layers, place, pieces)
+        if text is not data and text.lstrip()[:1] == b"{":
+            return self._bytes(text, layers, place, pieces)
+        return Peeled(Kind.TEXT, place, text, layers=layers, pieces=pieces)
+
+    def _list(self, data: bytes, layers: Layers, place: Place, pieces: int) -> Peeled:
+        value = decode_unit(b'{"":' + data + b"}").value
+        if value is not None:
+            for layer in self._objects:
+                if layer.takes_lists and layer.matches(value[""]):
+                    return self._content(layer, value[""], data, layers, place, (), pieces)
+        return Peeled(Kind.REJECT, place, data, layers=layers, reason="not_an_object", pieces=pieces)
+
+    def _value(
+        self, value: Any, data: bytes, layers: Layers, place: Place, reasons: tuple[str, ...], pieces: int
+    ) -> Peeled:
+        if len(layers) < MAX_LAYERS and not self._keys.isdisjoint(value):
+            for layer in self._objects:
+                if layer.matches(value):
+                    if layer.wrapper.last_resort and self._looks(value) == 2:
+                        break
+                    if layer.is_framing(value):
+                        return Peeled(Kind.FRAMING, place, data, layers=layers, reason="preview", pieces=pieces)
+                    return self._content(layer, value, data, layers, place, reasons, pieces)
+        return Peeled(Kind.RECORD, place, data, value, layers, reasons=reasons, pieces=pieces)
+
+    def _content(
+        self, layer: Layer, value: Any, data: bytes, layers: Layers, place: Place, reasons: tuple[str, ...], pieces: int
+    ) -> Peeled:
+        inner = []
+        for message in layer.messages(value):
+            if type(message) is dict:
+                deeper = (*layers, (layer, value))
+                inner.append(self._value(message, encoded(message), deeper, place, (), pieces))
+            else:
+                inner.append(self._message(layer, value, message, layers, place, pieces))
+            if len(inner) >= MAX_CALLS or inner[-1].kind is Kind.HELD:
+                break
+        wrapper = layer.wrapper
+        if len(inner) == 1 and not (wrapper.body or wrapper.is_record):
+            return inner[0]
+        calls = [p for p in inner if p.kind is Kind.RECORD and self._looks(p.value)]
+        if calls:
+            return self._chosen(calls)
+        for body in layer.bodies(value):
+            fits = self._looks(body)
+            if fits:
+                held = body if fits == 2 else record_in(body)
+                deeper = layers if wrapper.last_resort else (*layers, (layer, value))
+                return Peeled(Kind.RECORD, place, encoded(held), held, deeper, reasons=reasons, pieces=pieces)
+        if wrapper.is_record:
+            return Peeled(Kind.RECORD, place, data, value, layers, reasons=reasons, pieces=pieces)
+        if inner:
+            return next((p for p in inner if p.kind is not Kind.FRAMING), inner[0])
+        if wrapper.last_resort:
+            return Peeled(Kind.RECORD, place, data, value, layers, reasons=reasons, pieces=pieces)
+        return Peeled(Kind.REJECT, place, data, layers=layers, reason="left_out", pieces=pieces)
+
+    def _chosen(self, calls: Sequence[Peeled]) -> Peeled:
+        """Of several calls that one event tells of, the one that matters most: on the model, and the longest."""
+        if len(calls) == 1:
+            return calls[0]
+        best = max(calls, key=lambda p: (self._names_model(p.data), _prompt(p.value)))
+        return replace(best, reasons=(*best.reasons, f"calls_in_event:{len(calls)}"))
+
+    def _message(self, layer: Layer, outer: Any, message: bytes, layers: Layers, place: Place, pieces: int) -> Peeled:
+        """The line inside a layer, once all of its pieces are there."""
+        deeper = (*layers, (layer, outer))
+        wrapper = layer.wrapper
+        if wrapper.joins:
+            key = tuple((around.wrapper.name, around.stream(held)) for around, held in deeper)
+            more = layer.goes_on(outer, message)
+            waiting = self._open.get(key)
+            if waiting is not None or more:
+                if waiting is None:
+                    waiting = self._open[key] = _Open(place, deeper)
+                waiting.parts.append(message)
+                waiting.size += len(message)
+                if waiting.apart <= MAX_BETWEEN:
+                    waiting.apart = 0
+                if more and waiting.size <= MAX_JOINED:
+                    return Peeled(Kind.HELD, waiting.place, layers=deeper, pieces=len(waiting.parts))
+                del self._open[key]
+                place, deeper, pieces = self._extent(waiting), waiting.layers, len(waiting.parts)
+                if waiting.size > MAX_JOINED:
+                    start = replace(place, raw=waiting.place.raw[:EXCERPT])
+                    return Peeled(Kind.REJECT, start, layers=deeper, reason="oversize", pieces=pieces)
+                message = b"".join(waiting.parts)
+        if wrapper.ends:
+            message = message.removesuffix(wrapper.ends.encode())
+        if not message.strip():
+            return Peeled(Kind.FRAMING, place, message, layers=deeper, reason="empty", pieces=pieces)
+        return self._bytes(message, deeper, place, pieces)
+
+
+def _prompt(value: Any) -> float:
+    for steps in _PROMPT:
+        found = lookup(value, steps)
+        if type(found) in (int, float):
+            return float(found)
+    return 0.0

@@ -1,0 +1,177 @@
+"""Which records of a batch are kept, and what do the others leave behind?
+
+Records of other models and settled ones are counted and left out; the digests of their ids, their minutes and their
+sampling rates stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from kvforensics.clock import coverage_instant, telling
+from kvforensics.decode import may_repeat_keys, repeated_keys
+from kvforensics.lane import Lane, texts
+from kvforensics.layered import Found, fill_rest, fill_times
+from kvforensics.model_id import ModelReader
+from kvforensics.normalise import Located, normalise, read_model, read_starts, to_arrow
+from kvforensics.raw import Extractor, raw_batch
+from kvforensics.scanned import Setting, Tally
+from kvforensics.settled import is_settled, not_in_window
+from kvforensics.spec import ID_KINDS
+from kvforensics.ties import NOTHING, id_digests, shares
+
+MINUTE_US = 60_000_000
+_ID_COLUMNS = ("record_id", *(f"id_{kind}" for kind in ID_KINDS))
+Held = tuple[Any, int, int | None, int | None, bytes | None, tuple[str, ...]]
+"""A decoded unit: its value, line, offset, length, bytes, and the reasons why parts of it are unknown."""
+
+
+class Sieve:
+    """Takes the records of one piece; its tally is the scanner's."""
+
+    def __init__(self, setting: Setting, tally: Tally, reader: ModelReader) -> None:
+        self._setting, self._tally, self._reader = setting, tally, reader
+        self._frames: list[pl.DataFrame] = []
+        self._left_out: list[pl.Series] = []
+        self._minutes: set[int] = set()
+
+    def take(self, extractor: Extractor, items: Sequence[Held], found: Sequence[Found | None]) -> None:
+        """Records of one format, each with where it was found if that was inside other layers."""
+        fmt = extractor.format
+        layers = [f.layers if f else () for f in found]
+        self._tally.lines += len(items)
+        self._tally.records += len(items)
+        self._tally.formats[fmt.name] = self._tally.formats.get(fmt.name, 0) + len(items)
+        raw = fill_times(extractor.batch([i[0] for i in items]), layers)
+        self._note(raw, fmt.zone)
+        match = read_model(raw, fmt, self._reader)
+        suspects = [i for i, m in enumerate(match) if m is not False or self._repeats_model(items[i][4])]
+        extra = {item[1]: item[5] for item in items if item[5]}
+        fixed = self._without_repeats(items, suspects, extra)
+        if fixed:
+            values = [fixed.get(i, item[0]) for i, item in enumerate(items)]
+            raw = fill_times(extractor.batch(values), layers)
+            match = read_model(raw, fmt, self._reader)
+        raw = raw.with_columns(match.alias("model_match"))
+        s = self._setting
+        wanted = shares((id_digests(raw[c]) for c in _ID_COLUMNS), s.wanted) if len(s.wanted) else None
+        keep = list(range(len(items)))
+        if s.keep != "all":
+            other = raw.select(pl.col("model_match").eq(other=False).fill_null(value=False))["model_match"]
+            keep = self._leave(raw, other if wanted is None else other & ~wanted)
+        if not keep:
+            return
+        at = _located([items[i] for i in keep], [found[i] for i in keep])
+        raw = fill_rest(raw[keep], [layers[i] for i in keep])
+        frame = normalise(raw, at, fmt, s.source, s.zone, s.incident, s.tenant_by)
+        if extra:
+            more = pl.Series([list(extra.get(line, ())) for line in at.lines], dtype=pl.List(pl.String))
+            frame = frame.with_columns(pl.col("reasons").list.concat(more))
+        if s.keep == "open":
+            frame = self._settle(frame, raw, None if wanted is None else wanted[keep])
+        self._frames.append(frame)
+
+    def _leave(self, raw: pl.DataFrame, other: pl.Series) -> list[int]:
+        """The places of what is left once records of other models are counted and left out."""
+        self._tally.off_model_dropped += int(other.sum())
+        self._remember(raw.filter(other))
+        return (~other).arg_true().to_list()
+
+    def _settle(self, frame: pl.DataFrame, raw: pl.DataFrame, wanted: pl.Series | None) -> pl.DataFrame:
+        """The rows whose answer is open, or that share an id with one; the others are counted and left out."""
+        incident = self._setting.incident
+        settled = frame.select(s=is_settled(incident))["s"]
+        settled = settled if wanted is None else settled & ~wanted
+        self._count_settled(frame.filter(settled))
+        self._remember(raw.filter(settled))
+        return frame.filter(~settled)
+
+    def _count_settled(self, starts: pl.DataFrame) -> None:
+        early_or_late = int(starts.select(w=not_in_window(self._setting.incident))["w"].sum())
+        self._tally.settled_in_window += early_or_late
+        self._tally.settled_over_threshold += starts.height - early_or_late
+
+    def _remember(self, raw: pl.DataFrame) -> None:
+        self._left_out += [id_digests(raw[c]).drop_nulls() for c in _ID_COLUMNS]
+
+    def _repeats_model(self, data: bytes | None) -> bool:
+        return data is not None and (data.count(b'odel"') > 1 or b"\\u00" in data)
+
+    def _without_repeats(
+        self, items: Sequence[Held],
+        suspects: Sequence[int], extra: dict[int, tuple[str, ...]],
+    ) -> dict[int, Any]:  # fmt: skip
+        """Records in which a key is given twice with different values, read again with that value unknown."""
+        fixed = {}
+        for i in suspects:
+            data = items[i][4]
+            if data is None or not may_repeat_keys(data, items[i][0]):
+                continue
+            value, names = repeated_keys(data)
+            if names:
+                fixed[i] = value
+                line = items[i][1]
+                extra[line] = (*extra.get(line, ()), *(f"repeated_key:{n[:64]}" for n in names))
+        return fixed
+
+    def _note(self, raw: pl.DataFrame, zone: str | None) -> None:
+        times = raw.select(pl.coalesce("start", "stamp", "end").alias("t"))["t"]
+        self._cover(times, zone)
+        if raw["sample_interval"].null_count() < raw.height:
+            rates = raw["sample_interval"].cast(pl.Float64, strict=False)
+            self._tally.sampled = self._tally.sampled or bool((rates > 1).any())
+
+    def _cover(self, times: pl.Series, zone: str | None) -> None:
+        thin, says_offset = telling(times)
+        if says_offset is not None:
+            self._tally.says_offset = says_offset and self._tally.says_offset is not False
+        instants = coverage_instant(thin, self._setting.zone or zone)
+        if instants.null_count() and len(thin) < len(times):
+            instants = coverage_instant(times, self._setting.zone or zone)
+        instants = instants.drop_nulls()
+        if instants.is_empty():
+            return
+        low, high = int(instants.min()), int(instants.max())  # type: ignore[arg-type]
+        t = self._tally
+        t.first_us = low if t.first_us is None else min(t.first_us, low)
+        t.last_us = high if t.last_us is None else max(t.last_us, high)
+        self._minutes.update((instants // MINUTE_US).unique().to_list())
+
+    def passed(self, lane: Lane) -> None:
+        """What a lane let pass."""
+        layout, passed, tally = lane.layout, lane.passed, self._tally
+        settled = len(passed.settled_times)
+        total = passed.off_model + settled
+        if not total:
+            return
+        tally.lines += total
+        tally.records += total
+        tally.off_model_dropped += passed.off_model
+        name, incident = layout.format.name, self._setting.incident
+        tally.formats[name] = tally.formats.get(name, 0) + total
+        zone = self._setting.zone or layout.format.zone
+        if settled:
+            columns = {"duration": pl.Series(passed.settled_durations, dtype=pl.String)}
+            if layout.time_slot:
+                columns[layout.time_slot] = texts(passed.settled_times)
+            self._count_settled(read_starts(raw_batch(columns, settled, {}), zone, incident))
+        self._left_out.append(id_digests(texts(passed.ids)).drop_nulls())
+        self._cover(texts(passed.times), layout.format.zone)
+        self._cover(texts(passed.settled_times), layout.format.zone)
+
+    def result(self) -> tuple[pa.Table | None, list[int], pl.Series]:
+        """The kept records, the minutes that have records, and the digests of the ids of what was left out."""
+        table = to_arrow(pl.concat(self._frames)) if self._frames else None
+        left_out = pl.concat(self._left_out).rename("id") if self._left_out else NOTHING
+        return table, sorted(self._minutes), left_out
+
+
+def _located(items: Sequence[Held], found: Sequence[Found | None]) -> Located:
+    """Where records are: inside layers, the bytes are those of the whole line."""
+    raws = [f.place.raw or None if f else item[4] for item, f in zip(items, found, strict=True)]
+    sizes = [len(f.place.raw) or None if f else item[3] for item, f in zip(items, found, strict=True)]
+    return Located([i[1] for i in items], [i[2] for i in items], sizes, raws)

@@ -1,0 +1,43 @@
+"""Which wrappers are there, and in which order are they tried?"""
+
+from __future__ import annotations
+
+from kvforensics.wrapper_spec import Wrapper
+from kvforensics.wrappers import (
+    cloudwatch,
+    cri,
+    datadog,
+    docker_compose,
+    docker_json,
+    elastic,
+    journald,
+    json_message,
+    loki,
+    ray,
+    splunk,
+    workers_observability,
+    workers_trace,
+    wrangler_tail,
+)
+
+_RANKED = (
+    cri,
+    docker_compose,
+    ray,
+    workers_trace,
+    wrangler_tail,
+    workers_observability,
+    docker_json,
+    journald,
+    splunk,
+    elastic,
+    datadog,
+    loki,
+    cloudwatch,
+    json_message,
+)
+
+
+def all_wrappers() -> tuple[Wrapper, ...]:
+    """Every wrapper, in the order in which they are tried."""
+    return tuple(module.WRAPPER for module in _RANKED)
