@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvforensics.decode import decode_unit, may_repeat_keys, repeated_keys
+from kvforensics.decode import decode_unit, may_repeat_keys, repeated_keys, told_once
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,11 @@ def test_a_key_given_twice_with_different_values_is_unknown() -> None:
 @pytest.mark.parametrize("data", [b'{"a" :1,"b":2,"b":3}', b'{"a\\\\":1,"b":2,"b":3}', b'{"a":{"b":2,"b":3}}'])
 def test_the_cheap_look_for_repeated_keys_never_misses_one(data: bytes) -> None:
     assert may_repeat_keys(data, decode_unit(data).value)
+
+
+def test_a_value_that_tells_each_key_once_stays_itself_and_an_added_key_stays_in_it() -> None:
+    plain, twice = b'{"a":1,"b":{"c":2}}', b'{"a":1,"b":2,"b":3}'
+    value = {**decode_unit(plain).value, "more": {"x": 1}}
+    assert told_once(plain, value, "more") == (value, ())
+    assert told_once(twice, {"a": 1, "b": 3, "more": 4}, "more") == ({"a": 1, "b": None, "more": 4}, ("b",))
+    assert told_once(twice, {"a": 1, "b": 3}) == ({"a": 1, "b": None}, ("b",))

@@ -7,6 +7,7 @@ import re
 import statistics
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import kvforensics.formats as package
@@ -20,6 +21,7 @@ FORMATS = all_formats()
 FOLDER = Path(str(package.__file__)).parent
 MODULES = sorted(p.stem for p in FOLDER.glob("*.py") if p.stem != "__init__")
 ACCEPTED = [(f, text) for f in FORMATS for text in f.accepts]
+TELLING = [(f, text) for f, text in ACCEPTED if not f.chatter]
 REFUSED = [(f, text) for f in FORMATS for text in f.refuses]
 
 
@@ -33,8 +35,23 @@ def value(text: str) -> object:
     return decoded.value
 
 
+def record(fmt: Format, text: str) -> object | None:
+    """The record that a format sees in a unit of its container, None where it sees none."""
+    for pattern in fmt.pattern:
+        groups = pl.Series([text]).str.extract_groups(f"(?P<whole>{pattern})").struct.unnest().to_dicts()[0]
+        if groups.pop("whole") is not None:
+            return groups
+    decoded = decode_unit(text.encode())
+    return decoded.value if not fmt.pattern and decoded.reject is None else None
+
+
+def takes(fmt: Format, text: str) -> bool:
+    found = record(fmt, text)
+    return found is not None and Extractor(fmt).matches(found)
+
+
 def slots(fmt: Format, text: str) -> dict[str, str | None]:
-    return Extractor(fmt).batch([value(text)]).to_dicts()[0]
+    return Extractor(fmt).batch([record(fmt, text)]).to_dicts()[0]
 
 
 def test_names_are_unique_and_kebab_case() -> None:
@@ -70,16 +87,18 @@ def test_every_field_and_id_is_known(fmt: Format) -> None:
     assert set(fmt.constants) <= set(SLOTS)
     assert set(fmt.ids) <= set(ID_KINDS)
     assert set(fmt.containers) <= set(CONTAINERS)
+    assert set(fmt.speaks) <= {f.name for f in FORMATS}
     assert fmt.cache_rule in ("inclusive", "exclusive", "unknown")
 
 
 @each()
-def test_units_of_a_duration_are_known_and_stand_nowhere_else(fmt: Format) -> None:
+def test_units_are_known_and_stand_at_durations_and_times_only(fmt: Format) -> None:
     for slot, paths in fmt.fields.items():
         for path in paths:
             name, bar, unit = path.partition("|")
             assert name
-            assert not bar or (slot == "duration" and unit in ("s", "ms", "us", "ns"))
+            known = ("s", "ms", "us", "ns") if slot == "duration" else ("ticks",)
+            assert not bar or (slot in ("duration", "start", "end", "stamp") and unit in known)
 
 
 @each()
@@ -97,20 +116,23 @@ def test_a_format_says_what_it_is_what_it_hides_and_how_to_get_it(fmt: Format) -
 
 @pytest.mark.parametrize(("fmt", "text"), ACCEPTED, ids=[f.name for f, _ in ACCEPTED])
 def test_an_accepted_record_is_of_its_format_and_of_none_tried_before(fmt: Format, text: str) -> None:
-    first = next(f.name for f in FORMATS if Extractor(f).matches(value(text)))
-    assert first == fmt.name
+    assert next(f.name for f in FORMATS if takes(f, text)) == fmt.name
 
 
 @pytest.mark.parametrize(("fmt", "text"), REFUSED, ids=[f.name for f, _ in REFUSED])
 def test_a_refused_record_is_not_of_the_format(fmt: Format, text: str) -> None:
-    assert not Extractor(fmt).matches(value(text))
+    assert not takes(fmt, text)
 
 
-@pytest.mark.parametrize(("fmt", "text"), ACCEPTED, ids=[f.name for f, _ in ACCEPTED])
-def test_an_accepted_record_fills_slots(fmt: Format, text: str) -> None:
+@pytest.mark.parametrize(("fmt", "text"), TELLING, ids=[f.name for f, _ in TELLING])
+def test_an_accepted_record_fills_slots_unless_it_is_framing(fmt: Format, text: str) -> None:
     row = slots(fmt, text)
     assert set(row) == set(RAW_COLUMNS)
-    assert any(v is not None for v in row.values())
+    assert Extractor(fmt).is_framing(record(fmt, text)) or any(v is not None for v in row.values())
+
+
+def test_text_that_names_neither_model_nor_tokens_has_no_fields() -> None:
+    assert {f.name for f in FORMATS if f.chatter} == {f.name for f in FORMATS if not f.fields}
 
 
 def test_anthropic_counts_are_kept_apart_and_marked_exclusive() -> None:
@@ -187,3 +209,55 @@ def test_an_unknown_name_is_answered_with_near_ones() -> None:
 def test_a_far_name_is_answered_with_where_to_look() -> None:
     with pytest.raises(UsageError, match="kvforensics formats"):
         by_name("zzzz")
+
+
+ACCESS = [
+    ("nginx-json", 0, "POST /client/v4/accounts/a/ai/run/@cf/zai-org/glm-5.3 HTTP/2.0", "200", "2935567"),
+    ("envoy-json", 1, "/v1/chat/completions", "0", None),
+    ("envoy-text", 1, "/v1/chat/completions", "0", "2980653"),
+    ("traefik-clf", 1, "/v1/chat/completions", None, None),
+    ("nginx-combined", 1, None, "400", None),
+    ("nginx-combined", 2, "/v1/chat/completions", "200", "2935567"),
+    ("apache-combined", 0, "/ai/run/@cf/zai-org/glm-5.3", "200", "2935567"),
+    ("haproxy", 1, "/v1/chat/completions", "-1", None),
+    ("haproxy", 2, None, "400", None),
+    ("alb", 1, "https://llm.example.com:443/v1/chat/completions", None, "2980653"),
+]
+
+
+@pytest.mark.parametrize(("name", "sample", "model", "status", "size"), ACCESS)
+def test_an_access_line_gives_address_status_and_size(
+    name: str, sample: int, model: str | None, status: str | None, size: str | None
+) -> None:
+    fmt = by_name(name)
+    row = slots(fmt, fmt.accepts[sample])
+    assert (row["model"], row["http_status"], row["request_bytes"]) == (model, status, size)
+
+
+@pytest.mark.parametrize("name", ["nginx-combined", "traefik-clf", "traefik-json"])
+def test_a_dash_is_no_user(name: str) -> None:
+    fmt = by_name(name)
+    rows = [slots(fmt, text)["user"] for text in fmt.accepts]
+    assert set(rows) <= {None, "team-a"}
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
+def test_a_method_without_a_body_is_no_model_call(method: str) -> None:
+    fmt = by_name("envoy-text")
+    line = fmt.accepts[0].replace('"POST ', f'"{method} ')
+    assert Extractor(fmt).is_framing(record(fmt, line))
+    assert not Extractor(fmt).is_framing(record(fmt, fmt.accepts[0]))
+
+
+def test_ticks_are_read_where_the_path_says_so() -> None:
+    fmt = by_name("azure-openai")
+    assert slots(fmt, fmt.accepts[0])["start"] == "2026-09-02T08:41:12.9070000Z"
+    row = slots(fmt, '{"correlationId":"1","properties":{"requestTime":"soon","requestLength":1},"time":"t"}')
+    assert (row["start"], row["stamp"]) == ("soon", "t")
+
+
+def test_later_rows_of_a_request_are_framing() -> None:
+    fmt = by_name("azure-apim-llm")
+    later = {"correlationId": "1", "properties": {"sequenceNumber": 1, "promptTokens": 0}}
+    assert Extractor(fmt).is_framing(later)
+    assert not Extractor(fmt).is_framing({**later, "properties": {"sequenceNumber": 0}})

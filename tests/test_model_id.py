@@ -163,3 +163,20 @@ def test_a_line_that_could_not_be_read_mentions_the_model_or_not(raw: bytes, ans
 def test_escapes_are_undone_in_linear_time(unit: bytes) -> None:
     # A run that is tried again from each of its bytes would take hours here.
     assert READER.mentions(unit * 200_000 + b'"@cf/zai-org/glm-5.3"') is True
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("POST /client/v4/accounts/0123/ai/run/@cf/zai-org/glm-5.3 HTTP/2.0", True),
+        ("POST /ai/run/%40CF%2Fzai-org%2Fglm-5.3?stream=true HTTP/1.1", True),
+        ("POST https://api.cloudflare.com:443/client/v4/accounts/0123/ai/run/@cf/zai-org/glm-5.3 HTTP/1.1", True),
+        ("POST /ai/run/@cf/zai-org/glm-5.2 HTTP/1.1", False),
+        ("POST https://api.z.ai/api/paas/v4/chat/completions HTTP/1.1", False),
+        ("POST /v1/chat/completions HTTP/1.1", None),
+        ("GET / HTTP/1.0", None),
+    ],
+)
+def test_a_request_line_is_read_as_its_target(line: str, answer: bool | None) -> None:
+    assert READER.read(line, None, None) is answer
+    assert READER.is_plainly_other(line) is (answer is False and "@cf" in line)

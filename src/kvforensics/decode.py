@@ -123,3 +123,15 @@ def repeated_keys(data: bytes) -> tuple[Any, tuple[str, ...]]:
     except (ValueError, RecursionError):
         return None, ()
     return _readable(value, stray=False), tuple(dict.fromkeys(names))
+
+
+def told_once(data: bytes, value: Any, added: str | None = None) -> tuple[Any, tuple[str, ...]]:
+    """The value of the bytes with keys that are given twice with different values set to unknown, and their names.
+
+    `added` is a key of the value that is not in the bytes.
+    """
+    own = {k: v for k, v in value.items() if k != added} if added is not None and added in value else value
+    if not may_repeat_keys(data, own):
+        return value, ()
+    again, names = repeated_keys(data)
+    return ({**again, added: value[added]} if names and own is not value else again), names

@@ -190,6 +190,9 @@ def _layered_plan(sample: Sample, formats: Sequence[Format], wrappers: Sequence[
     uniform = len(chains) == 1 and bool(seen)
     tried = [f for f in formats if not uniform or f.name in seen or f.name.startswith("app-json")]
     ranked = tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    main = ranked[0][0].rsplit(" > ", 1)[-1]
+    talk = {name for f in ordered if f.name == main for name in f.speaks}
+    ordered = [f for f in ordered if f.name not in talk]
     return [
         replace(
             base, formats=tuple(tried), counts=ranked, layered=True, wrappers=tuple(wrappers),

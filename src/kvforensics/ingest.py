@@ -181,6 +181,10 @@ def _read(
         plan.wrappers, plan.layered, plan.newline if plan.container == "lines" else None, plan.only,
     )  # fmt: skip
     setting = _with_zone(setting, state, request)
+    # The two events of a request may be far apart, so such a log is not cut into pieces.
+    seen = {name.rsplit(" > ", 1)[-1] for name, _ in plan.counts}
+    whole = any(f.opening for f in plan.formats if f.name in seen)
+    pool = None if whole else pool
     plain = stream.compression is None and source.path is not None and source.member is None
     # Pieces of one line may lie over the edge of a range, so that such a file is cut while it is read.
     pool = None if plan.joins == "inside" else pool

@@ -192,7 +192,9 @@ def layout_of(fmt: Format) -> Layout | None:
     times = [(slot, path) for slot in _TIMES for path in fmt.fields.get(slot, ())]
     if len(models) != 1 or len(times) > 1 or any(_NESTED.search(p) or "|" in p for p in (*models, *(p for _, p in times))):
         return None
-    if fmt.framing or fmt.aggregates or "sample_interval" in fmt.fields or fmt.constants:
+    if fmt.framing or fmt.aggregates or fmt.chatter or fmt.opening or fmt.pattern or fmt.constants:
+        return None
+    if "sample_interval" in fmt.fields:
         return None
     slot, time = times[0] if times else (None, None)
     ids = tuple(dict.fromkeys(p for paths in (fmt.fields.get("record_id", ()), *fmt.ids.values()) for p in paths))

@@ -19,6 +19,7 @@ CACHE_SIZE = 1 << 16
 CACHED_LENGTH = 512
 _DATED = re.compile(r"-20[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])$")
 _NOT_ALNUM = re.compile(r"[\W_]+")
+_REQUEST_LINE = re.compile(r"[A-Z]{3,16} (\S.*?)(?: HTTP/[0-9.]{1,3})?")
 _SDK_SUFFIX = re.compile(r"\.(chat|completions?|responses?|messages|generativeai|languagemodel)$")
 # Runs are bounded, so that a hostile line cannot make the search slow.
 _ESCAPED = re.compile(rb"\\{1,8}u00([2-7][0-9a-f])|%(?:25){0,3}([2-7][0-9a-f])|\\{1,8}(?=/)|\x00")
@@ -59,6 +60,7 @@ class ModelReader:
 
         `host` may be a name, `host:port` or a URL; `provider_serves` says that `provider` names who served the call.
         """
+        model = _target(model) if model else model
         kind = self._kind(model) if model and model.strip() else _Kind.HIDDEN
         if kind is _Kind.ID:
             return True
@@ -73,7 +75,7 @@ class ModelReader:
         """Whether the text alone says another model, whatever provider and host are."""
         known = self._plain.get(model_text)
         if known is None:
-            known = bool(model_text.strip()) and self._kind(model_text) is _Kind.OTHER
+            known = bool(model_text.strip()) and self._kind(_target(model_text)) is _Kind.OTHER
             if len(model_text) <= CACHED_LENGTH:
                 if len(self._plain) >= CACHE_SIZE:
                     self._plain.clear()
@@ -175,6 +177,12 @@ def _segments(text: str) -> tuple[str, ...]:
             break
         plain = decoded
     return tuple(p.casefold() for p in plain.strip().split("/") if p)
+
+
+def _target(text: str) -> str:
+    """The target of a request line as access logs keep it (`POST /ai/run/... HTTP/2.0`), any other text as it is."""
+    found = _REQUEST_LINE.fullmatch(text.strip())
+    return found[1] if found and _is_address(found[1]) else text
 
 
 def _is_address(text: str) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
@@ -16,6 +17,9 @@ from kvforensics.shapes import Place, ShapeCache, places
 from kvforensics.spec import ID_KINDS, SLOTS, Format
 
 _UNITS = {"s": 1_000_000.0, "ms": 1_000.0, "us": 1.0, "ns": 0.001}
+TICKS = "ticks"
+"""The unit of times that are .NET ticks, told by the path because the magnitude of the number does not tell it."""
+_EPOCH_TICKS, _LAST_TICKS = 621_355_968_000_000_000, 3_155_378_975_999_999_999
 _NAMED_STATUS = re.compile(r"(?<![\d.])([1-5]\d\d)(?![\d.])")
 _NOTHING = ("", "null", "none", "None", "[]", "{}", "false", "False", "0", '""')
 _SPECIAL = ("output", "error", "duration", "tag")
@@ -67,7 +71,7 @@ class Extractor:
             return True
         for steps, wanted in self._framing:
             value = text_of(lookup(record, steps))
-            if value is not None and (wanted in ("*", value)):
+            if value is not None and (wanted in ("*", value) or (wanted[:1] == "!" and wanted[1:] != value)):
                 return True
         return False
 
@@ -78,7 +82,9 @@ class Extractor:
         else:
             heads = _Heads(records)
             columns = {slot: _column(slot, paths, heads) for slot, paths in self._slots.items()}
-        return raw_batch(columns, len(records), self.format.constants)
+        frame = raw_batch(columns, len(records), self.format.constants)
+        nothing = list(self.format.nothing)
+        return frame.with_columns(pl.col(pl.String).replace(nothing, [None] * len(nothing))) if nothing else frame
 
     def _by_shape(self, records: Sequence[Any]) -> dict[str, list[str | None]]:
         columns: dict[str, list[str | None]] = {slot: [None] * len(records) for slot in self._slots}
@@ -162,7 +168,7 @@ def _column(slot: str, paths: Sequence[tuple[Path, str]], heads: _Heads) -> list
         values = heads.plain(steps[0]) if len(steps) == 1 else _below(steps, heads)
         if values is None:
             continue
-        if slot in _SPECIAL:
+        if slot in _SPECIAL or unit == TICKS:
             found = [None if v is None else _slot_text(slot, v, unit) for v in values]
         else:
             found = [v if type(v) is str and v else text_of(v) for v in values]
@@ -199,7 +205,7 @@ def _first(slot: str, where: tuple[tuple[Place, str], ...], record: Any) -> str 
         value = record
         for key in place:
             value = value[key]
-        if type(value) is str and value and slot not in _SPECIAL:
+        if type(value) is str and value and slot not in _SPECIAL and unit != TICKS:
             return value
         if value is not None and (text := _slot_text(slot, value, unit)) is not None:
             return text
@@ -213,6 +219,8 @@ def _slot_text(slot: str, value: Any, unit: str) -> str | None:
         return named_error(value)
     if slot == "duration":
         return microseconds(value, unit)
+    if unit == TICKS:
+        return instant_of_ticks(value)
     return tags(value) if slot == "tag" else text_of(value)
 
 
@@ -257,6 +265,15 @@ def microseconds(value: Any, unit: str) -> str | None:
     except (TypeError, ValueError):
         return None
     return str(round(number)) if 0 <= number < 1e15 else None
+
+
+def instant_of_ticks(value: Any) -> str | None:
+    """.NET ticks (100 ns since the year 1, in UTC) as RFC 3339; what is no such number stays as it is, to be refused."""
+    text = text_of(value)
+    if text is None or not text.isascii() or not text.isdigit() or not _EPOCH_TICKS <= int(text) <= _LAST_TICKS:
+        return text
+    seconds, rest = divmod(int(text) - _EPOCH_TICKS, 10_000_000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:07}Z"
 
 
 def tags(value: Any) -> str | None:

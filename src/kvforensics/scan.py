@@ -6,7 +6,7 @@ model as early as it can, and hands the rest to `normalise` in batches.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kvforensics.decode import decode_unit
@@ -14,6 +14,7 @@ from kvforensics.framing import Block
 from kvforensics.lane import Lane, layout_of
 from kvforensics.layered import Found, Layered
 from kvforensics.model_id import ModelReader
+from kvforensics.openings import Event, Openings
 from kvforensics.raw import Extractor
 from kvforensics.scanned import Scanned, Setting, Tally
 from kvforensics.sieve import Held, Sieve
@@ -32,6 +33,7 @@ class Scanner:
         self._setting = setting
         self._reader = ModelReader(setting.incident)
         self._extractors = [Extractor(f, setting.tenant_by) for f in setting.formats]
+        self._openings = {k: Openings(f.opening) for k, f in enumerate(setting.formats) if f.opening}
         self._pending: list[Held] = []
         self._held = 0
         self._rejects: list[tuple[int, int | None, int | None, str, bytes]] = []
@@ -149,16 +151,24 @@ class Scanner:
     def _flush(self) -> None:
         pending, self._pending, self._held = self._pending, [], 0
         groups: dict[int, list[int]] = {}
+        opened: dict[int, list[Event]] = {}
         for i, item in enumerate(pending):
             which = self._which(item)
             if which is None or self._extractors[which].is_framing(item[0]):
                 self._found.pop(item[1], None)
                 self.skip()
+            elif which in self._openings:
+                settled, second = self._openings[which].take(Event(*item))
+                if second:
+                    self.skip()
+                    self._told_at(item[1], settled[0].line)
+                opened.setdefault(which, []).extend(settled)
             else:
                 groups.setdefault(which, []).append(i)
+        for which, events in sorted(opened.items()):
+            self._events(which, events)
         for which, members in sorted(groups.items()):
-            items = [pending[i] for i in members]
-            self._sieve.take(self._extractors[which], items, [self._found.pop(i[1], None) for i in items])
+            self._hand_on(which, [pending[i] for i in members])
 
     def _which(self, item: Held) -> int | None:
         """The extractor for a unit: that of its text format, else the first that matches."""
@@ -169,6 +179,20 @@ class Scanner:
             (k for k, e in enumerate(self._extractors) if not e.format.pattern and e.matches(item[0])), None
         )
 
+    def _told_at(self, line: int, first: int) -> None:
+        """What was around the second event of a request is around its record."""
+        found = self._found.pop(line, None)
+        self._found.pop(first, None)
+        if found:
+            self._found[first] = found
+
+    def _events(self, which: int, events: Sequence[Event]) -> None:
+        if events:
+            self._hand_on(which, [(e.value, e.line, e.offset, e.length, e.data, e.reasons) for e in events])
+
+    def _hand_on(self, which: int, items: Sequence[Held]) -> None:
+        self._sieve.take(self._extractors[which], items, [self._found.pop(i[1], None) for i in items])
+
     def finish(self) -> Scanned:
         """The result; the scanner is spent."""
         if self._layered is not None:
@@ -177,6 +201,8 @@ class Scanner:
             for near in self._lane.rest():
                 self.unit(*near)
         self._flush()
+        for which, openings in sorted(self._openings.items()):
+            self._events(which, list(openings.rest()))
         if self._lane is not None:
             self._sieve.passed(self._lane)
         table, minutes, left_out = self._sieve.result()

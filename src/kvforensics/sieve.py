@@ -13,11 +13,12 @@ import polars as pl
 import pyarrow as pa
 
 from kvforensics.clock import coverage_instant, telling
-from kvforensics.decode import may_repeat_keys, repeated_keys
+from kvforensics.decode import told_once
 from kvforensics.lane import Lane, texts
 from kvforensics.layered import Found, fill_rest, fill_times
 from kvforensics.model_id import ModelReader
 from kvforensics.normalise import Located, normalise, read_model, read_starts, to_arrow
+from kvforensics.openings import OPENING
 from kvforensics.raw import Extractor, raw_batch
 from kvforensics.scanned import Setting, Tally
 from kvforensics.settled import is_settled, not_in_window
@@ -49,9 +50,11 @@ class Sieve:
         raw = fill_times(extractor.batch([i[0] for i in items]), layers)
         self._note(raw, fmt.zone)
         match = read_model(raw, fmt, self._reader)
-        suspects = [i for i, m in enumerate(match) if m is not False or self._repeats_model(items[i][4])]
+        # Text has no keys that could be given twice.
+        near = (i for i, m in enumerate(match) if m is not False or self._repeats_model(items[i][4]))
+        suspects = [] if fmt.pattern else list(near)
         extra = {item[1]: item[5] for item in items if item[5]}
-        fixed = self._without_repeats(items, suspects, extra)
+        fixed = self._without_repeats(items, suspects, extra, OPENING if fmt.opening else None)
         if fixed:
             values = [fixed.get(i, item[0]) for i, item in enumerate(items)]
             raw = fill_times(extractor.batch(values), layers)
@@ -102,19 +105,15 @@ class Sieve:
         return data is not None and (data.count(b'odel"') > 1 or b"\\u00" in data)
 
     def _without_repeats(
-        self, items: Sequence[Held],
-        suspects: Sequence[int], extra: dict[int, tuple[str, ...]],
-    ) -> dict[int, Any]:  # fmt: skip
+        self, items: Sequence[Held], suspects: Sequence[int], extra: dict[int, tuple[str, ...]], added: str | None
+    ) -> dict[int, Any]:
         """Records in which a key is given twice with different values, read again with that value unknown."""
         fixed = {}
         for i in suspects:
-            data = items[i][4]
-            if data is None or not may_repeat_keys(data, items[i][0]):
-                continue
-            value, names = repeated_keys(data)
+            line, data = items[i][1], items[i][4]
+            value, names = told_once(data, items[i][0], added) if data is not None else (None, ())
             if names:
                 fixed[i] = value
-                line = items[i][1]
                 extra[line] = (*extra.get(line, ()), *(f"repeated_key:{n[:64]}" for n in names))
         return fixed
 

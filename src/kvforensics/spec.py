@@ -58,7 +58,17 @@ class Format:
     aborted_states: tuple[str, ...] = ("cancelled", "canceled", "aborted")
     unset_states: tuple[str, ...] = ("unset",)
     framing: tuple[tuple[str, str], ...] = ()
-    """(path, value): a unit that has this value is framing, not a record of its own; `*` is any value but null."""
+    """(path, value): a unit that has this value is framing, not a record of its own.
+
+    `*` is any value but null, `!x` any value but null and x.
+    """
+    opening: tuple[str, str, str] | None = None
+    """(path, value, key path): a unit that has this value announces the request that a later unit with the same key tells.
+
+    The two are one record at the line of the first, with the first's own plain values under `opening`; see `openings`.
+    """
+    nothing: tuple[str, ...] = ()
+    """Texts by which this log says that it has no value, such as `-`."""
     constants: Mapping[str, str] = field(default_factory=dict)
     """Slots whose value is a fact of the format (such as the provider), used where no path gives one."""
     pattern: tuple[str, ...] = ()
@@ -66,6 +76,8 @@ class Format:
     without its colours. A line that matches one is a record {group: text}; `fields` and `ids` name the groups."""
     chatter: bool = False
     """Whether its lines name neither a model nor tokens, as an engine's own text does: framing, and nothing to be judged."""
+    speaks: tuple[str, ...] = ()
+    """Formats whose lines are this log's own talk in a source that is mostly of this format: there they are framing."""
     aggregates: bool = False
     """Whether every unit is a sum over several requests: framing that can bound but never flag."""
     tenant_says: str = "nothing in this log names a tenant"
