@@ -1,8 +1,9 @@
 -- title: Ids that several records share
 -- question: Which ids occur in more than one record, and in which records?
 -- parameters: none
--- limits: Equal text of the same kind only. A log's own id counts within its format alone, and a record's identical raw
---   bytes across sources alone, the first copy in one source with the first in another.
+-- limits: Equal text of the same kind only; a router's `upstream_id` is the provider's response id. A log's own id counts
+--   within its format alone, and a record's identical raw bytes across sources alone, the first copy in one source with
+--   the first in another.
 WITH listed AS (
     SELECT n, source_no, format, id.kind AS kind, id.value AS value
     FROM (SELECT n, source_no, format, unnest(ids) AS id FROM parts)
@@ -15,7 +16,12 @@ WITH listed AS (
 scoped AS (
     SELECT
         n, source_no, format, kind, value,
-        CASE kind WHEN 'request_id' THEN 'request_id:' || format WHEN 'parent_span_id' THEN 'span_id' ELSE kind END AS scope
+        CASE kind
+            WHEN 'request_id' THEN 'request_id:' || format
+            WHEN 'parent_span_id' THEN 'span_id'
+            WHEN 'upstream_id' THEN 'response_id'
+            ELSE kind
+        END AS scope
     FROM listed
     WHERE value <> ''
 ),

@@ -17,7 +17,11 @@ fates AS (
 own AS (
     SELECT DISTINCT
         m.call,
-        CASE u.id.kind WHEN 'request_id' THEN 'request_id:' || p.format ELSE u.id.kind END AS scope,
+        CASE u.id.kind
+            WHEN 'request_id' THEN 'request_id:' || p.format
+            WHEN 'upstream_id' THEN 'response_id'
+            ELSE u.id.kind
+        END AS scope,
         u.id.value AS value
     FROM members AS m
     JOIN parts AS p ON p.n = m.n

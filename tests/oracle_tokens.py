@@ -44,7 +44,7 @@ def count(text: str | None, absurd_over: int | None) -> tuple[int | None, str | 
 
 def read(
     record: Mapping[str, str | None], rule: str | None, allowance: int, absurd_over: int | None, *, cache_visible: bool,
-    own_total: bool, estimate: bool,
+    own_total: bool, estimate: bool, total_is_sum: bool = False,
 ) -> Answer:  # fmt: skip
     answer = Answer()
     values: dict[str, int | None] = {}
@@ -63,6 +63,9 @@ def read(
     if field_ is not None and (field_ > 0 or cache > 0):
         if read_ > field_ or write > field_:
             rule = "exclusive"
+        elif total_is_sum:
+            if total is not None and rest is not None and total >= field_ and rest < field_ + cache:
+                rule = "inclusive"
         elif own_total and rest == field_:
             rule = "inclusive"
         elif own_total and rest == field_ + cache:

@@ -16,6 +16,7 @@ from kvforensics.errors import UsageError
 from kvforensics.formats import all_formats, by_name
 from kvforensics.raw import RAW_COLUMNS, Extractor
 from kvforensics.spec import CONTAINERS, ID_KINDS, SLOTS, Format
+from kvforensics.value_reading import READINGS
 
 FORMATS = all_formats()
 FOLDER = Path(str(package.__file__)).parent
@@ -92,13 +93,18 @@ def test_every_field_and_id_is_known(fmt: Format) -> None:
 
 
 @each()
-def test_units_are_known_and_stand_at_durations_and_times_only(fmt: Format) -> None:
-    for slot, paths in fmt.fields.items():
+def test_what_stands_behind_the_bar_of_a_path_is_a_unit_of_a_duration_or_a_reading(fmt: Format) -> None:
+    for slot, paths in (*fmt.fields.items(), *fmt.ids.items(), *(("", (path,)) for path, _ in fmt.framing)):
         for path in paths:
-            name, bar, unit = path.partition("|")
+            name, bar, rest = path.partition("|")
             assert name
-            known = ("s", "ms", "us", "ns") if slot == "duration" else ("ticks",)
-            assert not bar or (slot in ("duration", "start", "end", "stamp") and unit in known)
+            if slot == "duration":
+                assert not bar or rest in ("s", "ms", "us", "ns")
+            elif bar and rest == "ticks":
+                assert slot in ("start", "end", "stamp")
+            elif bar:
+                assert rest[0] in READINGS
+                assert rest[0] == "+" or re.compile(rest[1:].rpartition("/")[0]).groups == ("=" not in rest[-20:])
 
 
 @each()

@@ -89,6 +89,19 @@ def test_a_total_that_the_product_added_up_does_not_make_a_field_exclusive() -> 
     assert one("inclusive", own_total=False, **record)[:2] == (9, 9)
 
 
+@pytest.mark.parametrize(
+    ("total", "bounds"), [("15", (9, 13)), ("11", (9, 9)), ("14", (9, 9)), ("20", (9, 13)), ("0", (9, 13))]
+)
+def test_a_total_that_may_be_the_sum_of_all_buckets_proves_only_that_they_overlap(
+    total: str, bounds: tuple[int, int]
+) -> None:
+    raw = batch({"prompt": "9", "cache_read": "4", "total": total, "completion": "2"})
+    frame = read_tokens(
+        raw, rule="unknown", incident_limits=LIMITS, cache_visible=True, own_total=True, estimate=False, total_is_sum=True
+    )
+    assert frame.row(0)[:2] == bounds
+
+
 def test_an_exclusive_count_without_its_cache_is_only_a_lower_bound() -> None:
     assert one("exclusive", cache_visible=False, prompt="46754")[:3] == (46754, None, "uncertain-cache-rule")
 
@@ -159,15 +172,16 @@ RECORD = st.fixed_dictionaries(
     cache_visible=st.booleans(),
     own_total=st.booleans(),
     estimate=st.booleans(),
+    total_is_sum=st.booleans(),
 )
 def test_the_vectorised_reading_agrees_with_the_slow_one(
     records: list[tuple[dict[str, str | None], str | None]], allowance: int, absurd_over: int | None, *, cache_visible: bool,
-    own_total: bool, estimate: bool,
+    own_total: bool, estimate: bool, total_is_sum: bool,
 ) -> None:  # fmt: skip
     raw = batch(*(r for r, _ in records)).with_columns(
         pl.Series("rule_text", [rule for _, rule in records], dtype=pl.String)
     )
-    options = {"cache_visible": cache_visible, "own_total": own_total, "estimate": estimate}
+    options = {"cache_visible": cache_visible, "own_total": own_total, "estimate": estimate, "total_is_sum": total_is_sum}
     limits = TokenLimits(allowance, absurd_over)
     frame = read_tokens(raw, rule=pl.col("rule_text"), incident_limits=limits, **options)
     slow = [oracle_tokens.read(r, rule, allowance, absurd_over, **options).row() for r, rule in records]

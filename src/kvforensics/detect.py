@@ -97,7 +97,7 @@ def detect_parquet(source: pa.NativeFile | str, formats: Sequence[Format]) -> Pl
     try:
         with pq.ParquetFile(source) as file:
             batch = next(file.iter_batches(batch_size=SAMPLE_RECORDS), None)
-            rows = batch.to_pylist() if batch is not None else []
+            rows = batch.to_pylist(maps_as_pydicts="lossy") if batch is not None else []
     except (pa.ArrowException, OSError):
         return None
     return _plan("parquet", rows, formats, ("parquet",))
@@ -191,8 +191,8 @@ def _layered_plan(sample: Sample, formats: Sequence[Format], wrappers: Sequence[
     tried = [f for f in formats if not uniform or f.name in seen or f.name.startswith("app-json")]
     ranked = tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
     main = ranked[0][0].rsplit(" > ", 1)[-1]
-    talk = {name for f in ordered if f.name == main for name in f.speaks}
-    ordered = [f for f in ordered if f.name not in talk]
+    talk = {name for f in tried if f.name == main for name in f.speaks}
+    tried = [f for f in tried if f.name not in talk]
     return [
         replace(
             base, formats=tuple(tried), counts=ranked, layered=True, wrappers=tuple(wrappers),

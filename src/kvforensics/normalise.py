@@ -61,7 +61,7 @@ def normalise(
     )
     tokens = read_tokens(
         raw, rule=fmt.cache_rule, incident_limits=limits, cache_visible=fmt.cache_visible, own_total=fmt.own_total,
-        estimate=False,
+        estimate=False, total_is_sum=fmt.total_is_sum,
     )  # fmt: skip
     frame = pl.concat([raw, times, tokens], how="horizontal").with_columns(*_served(fmt)).with_columns(*_who(tenant_by))
     frame = frame.with_columns(
@@ -81,7 +81,11 @@ def normalise(
         .list.drop_nulls()
         .alias("reasons"),
         pl.coalesce("record_id", "id_response_id", "id_span_id").alias("record_id"),
-        pl.col("from_cache").str.to_lowercase().replace_strict(_FLAGS, default=None, return_dtype=pl.Boolean),
+        # A record that names the answer which it repeats is a replay.
+        pl.coalesce(
+            pl.col("from_cache").str.to_lowercase().replace_strict(_FLAGS, default=None, return_dtype=pl.Boolean),
+            pl.when(pl.col("replay_of").is_not_null()).then(pl.lit(value=True)),
+        ).alias("from_cache"),
     )
     keep = (
         (pl.col("model_match").fill_null(value=True))
@@ -107,6 +111,7 @@ def _ids(raw: pl.DataFrame) -> pl.Expr:
 _FLAGS = {
     "true": True, "false": False, "1": True, "0": False, "hit": True, "miss": False, "yes": True, "no": False,
     "none": False, "bypass": False, "disabled": False, "semantic hit": True, "semantic_hit": True,
+    "refresh": False,
 }  # fmt: skip
 
 

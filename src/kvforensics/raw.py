@@ -15,6 +15,7 @@ import polars as pl
 from kvforensics.paths import compile_path, embedded, fold, lookup, text_of
 from kvforensics.shapes import Place, ShapeCache, places
 from kvforensics.spec import ID_KINDS, SLOTS, Format
+from kvforensics.value_reading import READINGS, read_value
 
 _UNITS = {"s": 1_000_000.0, "ms": 1_000.0, "us": 1.0, "ns": 0.001}
 TICKS = "ticks"
@@ -22,6 +23,7 @@ TICKS = "ticks"
 _EPOCH_TICKS, _LAST_TICKS = 621_355_968_000_000_000, 3_155_378_975_999_999_999
 _NAMED_STATUS = re.compile(r"(?<![\d.])([1-5]\d\d)(?![\d.])")
 _NOTHING = ("", "null", "none", "None", "[]", "{}", "false", "False", "0", '""')
+_NO_OUTPUT: tuple[Any, ...] = (None, 0, "", [], {}, False, "null", "{}", "[]", '""')
 _SPECIAL = ("output", "error", "duration", "tag")
 RAW_COLUMNS = (*SLOTS, *(f"id_{kind}" for kind in ID_KINDS))
 
@@ -50,7 +52,7 @@ class Extractor:
         asked = [term for terms in self._signature for term in terms]
         plain = all(wanted and len(path) == 1 and path[0][0] not in "[~*" for path, wanted in asked)
         self._keys = tuple(frozenset(path[0] for path, _ in terms) for terms in self._signature) if plain else None
-        self._framing = tuple((compile_path(path), wanted) for path, wanted in fmt.framing)
+        self._framing = tuple((*_with_unit(path, ""), wanted) for path, wanted in fmt.framing)
 
     def matches(self, record: Any) -> bool:
         """Whether the record has the shape of the format."""
@@ -69,8 +71,8 @@ class Extractor:
         """Whether the unit belongs to the format but is no request of its own."""
         if self.format.aggregates or self.format.chatter:
             return True
-        for steps, wanted in self._framing:
-            value = text_of(lookup(record, steps))
+        for steps, unit, wanted in self._framing:
+            value = _slot_text("", lookup(record, steps), unit)
             if value is not None and (wanted in ("*", value) or (wanted[:1] == "!" and wanted[1:] != value)):
                 return True
         return False
@@ -168,7 +170,7 @@ def _column(slot: str, paths: Sequence[tuple[Path, str]], heads: _Heads) -> list
         values = heads.plain(steps[0]) if len(steps) == 1 else _below(steps, heads)
         if values is None:
             continue
-        if slot in _SPECIAL or unit == TICKS:
+        if slot in _SPECIAL or unit == TICKS or unit[:1] in READINGS:
             found = [None if v is None else _slot_text(slot, v, unit) for v in values]
         else:
             found = [v if type(v) is str and v else text_of(v) for v in values]
@@ -205,7 +207,7 @@ def _first(slot: str, where: tuple[tuple[Place, str], ...], record: Any) -> str 
         value = record
         for key in place:
             value = value[key]
-        if type(value) is str and value and slot not in _SPECIAL and unit != TICKS:
+        if type(value) is str and value and slot not in _SPECIAL and unit != TICKS and unit[:1] not in READINGS:
             return value
         if value is not None and (text := _slot_text(slot, value, unit)) is not None:
             return text
@@ -213,8 +215,10 @@ def _first(slot: str, where: tuple[tuple[Place, str], ...], record: Any) -> str 
 
 
 def _slot_text(slot: str, value: Any, unit: str) -> str | None:
+    if unit[:1] in READINGS:
+        value = read_value(value, unit)
     if slot == "output":
-        return "true" if value not in (0, "", [], {}, False) else None
+        return "true" if value not in _NO_OUTPUT else None
     if slot == "error":
         return named_error(value)
     if slot == "duration":
@@ -278,6 +282,7 @@ def instant_of_ticks(value: Any) -> str | None:
 
 def tags(value: Any) -> str | None:
     """Tags joined by a unit separator."""
-    items = value if type(value) is list else [value]
+    opened = embedded(value) if type(value) is str else value
+    items = opened if type(opened) is list else [value]
     texts = [t for t in (text_of(i) for i in items) if t]
     return "\x1f".join(texts) or None

@@ -32,7 +32,7 @@ class BlindSpot:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One log format. Paths are tried in order and the first that is not null wins; see `paths`."""
+    """One log format. Paths are tried in order and the first that is not null wins; see `paths` and `value_reading`."""
 
     name: str
     title: str
@@ -50,6 +50,9 @@ class Format:
     """`inclusive`, `exclusive` or `unknown`: does the prompt count include tokens read from the provider's cache?"""
     own_total: bool = True
     """Whether `total` is the provider's own sum; a sum made by the logging product proves nothing."""
+    total_is_sum: bool = False
+    """Whether a total that nobody sent is the sum of all buckets: an equal one then proves nothing, a smaller one that the
+    prompt count includes its cached part."""
     cache_visible: bool = True
     provider_serves: bool = False
     """Whether `provider` says who served the call, rather than a protocol or client library."""

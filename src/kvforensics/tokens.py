@@ -38,6 +38,7 @@ def read_tokens(
     cache_visible: bool,
     own_total: bool,
     estimate: bool,
+    total_is_sum: bool = False,
 ) -> pl.DataFrame:
     """The bounds of each record's prompt, one row for each row of `raw`.
 
@@ -45,7 +46,7 @@ def read_tokens(
 
     `rule` is `inclusive`, `exclusive` or `unknown`, or an expression over `raw` that gives one of them. `cache_visible` says
     that cached tokens would be in the record, `own_total` that the total is the provider's own sum, `estimate` that the
-    count was made by the client.
+    count was made by the client, `total_is_sum` that the total may be the logging product's sum of all its buckets.
     """
     parsed: dict[str, pl.Series] = {}
     for slot in _NAMES:
@@ -56,7 +57,7 @@ def read_tokens(
         (rule if isinstance(rule, pl.Expr) else pl.lit(rule)).alias("rule"),
     )
     frame = pl.DataFrame(parsed).hstack(asked)
-    counted = _counted(frame, cache_visible=cache_visible, own_total=own_total)
+    counted = _counted(frame, cache_visible=cache_visible, own_total=own_total and not total_is_sum, summed=total_is_sum)
     return _bounded(counted, incident_limits.template_allowance, estimate=estimate)
 
 
@@ -82,7 +83,7 @@ def read_count(text: pl.Series, absurd_over: int | None) -> tuple[pl.Series, pl.
     return frame["value"], frame["flaw"]
 
 
-def _counted(frame: pl.DataFrame, *, cache_visible: bool, own_total: bool) -> pl.DataFrame:
+def _counted(frame: pl.DataFrame, *, cache_visible: bool, own_total: bool, summed: bool) -> pl.DataFrame:
     """Adds `low`, `high` and `basis` from the counts alone, and `conflict` where they contradict each other."""
     a, total, output = pl.col("prompt"), pl.col("total"), pl.col("completion")
     read, write = pl.col("cache_read").fill_null(0), pl.col("cache_write").fill_null(0)
@@ -101,6 +102,9 @@ def _counted(frame: pl.DataFrame, *, cache_visible: bool, own_total: bool) -> pl
             .then(pl.lit("exclusive"))
             .otherwise(rule)
         )
+    if summed:
+        # Buckets that come to more than the total count something twice.
+        rule = pl.when((total >= a) & (rest < a + cache)).then(pl.lit("inclusive")).otherwise(rule)
     # Cached tokens are part of the prompt, so more of them than the field holds settles it against any total.
     rule = pl.when(proves_exclusive).then(pl.lit("exclusive")).otherwise(rule)
     inclusive, exclusive = rule == "inclusive", rule == "exclusive"

@@ -83,7 +83,7 @@ FORMAT = Format(
     },
     ids={
         "cf_aig_log_id": ("**.~cf_aig_log_id",), "cf_ai_req_id": ("**.~cf_ai_req_id",),
-        "cf_ray": ("**.~cf_ray", "~ray_id"), "response_id": ("~response_id", "~completion_id", "response.id"),
+        "cf_ray": ("**.~cf_ray", "~ray_id"), "response_id": ("~response_id", "~completion_id", "~generation_id", "response.id"),
         "upstream_id": ("~upstream_id",),
         # An application's own request id may cover several model calls: like this kind, it ties across sources only.
         "x_request_id": ("**.~x_request_id", "~request_id"),

@@ -78,6 +78,7 @@ FORMAT = Format(
         "cf_aig_log_id": ("**.~cf_aig_log_id",), "cf_ai_req_id": ("**.~cf_ai_req_id",), "cf_ray": ("**.~cf_ray",),
         "response_id": ("response.id", "response.result.id", "response.body.id", "response_body.id"),
         "x_request_id": ("**.~x_request_id",), "trace_id": ("~trace_id",),
+        "litellm_call_id": ("**.~x_litellm_call_id", "~litellm_call_id"),
     },
     cache_rule="inclusive",
     tenant_says="organisation, team, tenant, project or account among the dump's keys, else a key alias, else the user",

@@ -1,0 +1,67 @@
+"""What does a path take of the value that it leads to, where it does not take the whole of it?
+
+What stands behind the bar of a path in a `Format`:
+
+    request_id|/^(.+)_cache_hit[0-9.]+$/    the first group of an expression, nothing where it does not match
+    cancelled|/^true$/=cancelled            a word of ours where the expression matches, nothing elsewhere
+    usageDetails|+input_* !input_tokens     the sum of the members whose names match, without those behind a `!`
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Any
+
+from kvforensics.paths import embedded, text_of
+
+READINGS = ("/", "+")
+LONGEST_TEXT = 4096
+_SUMMAND = re.compile(r"[0-9]{1,18}(?:\.0+)?")
+
+
+def read_value(value: Any, reading: str) -> str | None:
+    """The text that a reading takes of a value, None where it takes nothing."""
+    return _sum(value, reading) if reading[0] == "+" else _matched(value, reading)
+
+
+def _matched(value: Any, reading: str) -> str | None:
+    text = text_of(value)
+    if text is None:
+        return None
+    pattern, word = _expression(reading)
+    found = pattern.search(text[:LONGEST_TEXT])
+    if found is None:
+        return None
+    return word or found.group(1) or None
+
+
+@lru_cache(maxsize=256)
+def _expression(reading: str) -> tuple[re.Pattern[str], str]:
+    expression, _, word = reading[1:].rpartition("/")
+    return re.compile(expression, re.ASCII), word.removeprefix("=")
+
+
+def _sum(value: Any, reading: str) -> str | None:
+    """A member that is no count makes the sum unreadable: its own text is given, so that it is told what is wrong."""
+    members = embedded(value) if type(value) is str else value
+    if not isinstance(members, Mapping):
+        return None
+    total: int | None = None
+    for name in sorted(members):
+        text = text_of(members[name]) if _counts(name, reading) else None
+        if text is None:
+            continue
+        if not _SUMMAND.fullmatch(text):
+            return text
+        total = (total or 0) + int(text.split(".")[0])
+    return None if total is None else str(total)
+
+
+@lru_cache(maxsize=4096)
+def _counts(name: str, reading: str) -> bool:
+    globs = reading[1:].split()
+    left_out = any(fnmatchcase(name, g[1:]) for g in globs if g[0] == "!")
+    return not left_out and any(fnmatchcase(name, g) for g in globs if g[0] != "!")
