@@ -135,3 +135,11 @@ def told_once(data: bytes, value: Any, added: str | None = None) -> tuple[Any, t
         return value, ()
     again, names = repeated_keys(data)
     return ({**again, added: value[added]} if names and own is not value else again), names
+
+
+def once(data: bytes, value: Any) -> tuple[Any, tuple[str, ...]]:
+    """The decoded value with keys that are given twice with different values set to unknown, and the reasons."""
+    if not may_repeat_keys(data, value):
+        return value, ()
+    read, names = repeated_keys(data)
+    return (read, tuple(f"repeated_key:{n[:64]}" for n in names)) if names else (value, ())

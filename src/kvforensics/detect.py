@@ -10,7 +10,7 @@ import fnmatch
 import io
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -20,52 +20,18 @@ from kvforensics.decode import decode_unit
 from kvforensics.framing import newline_of
 from kvforensics.framing_csv import Dialect, csv_blocks, parse_rows, sniff_dialect
 from kvforensics.framing_json import Unit, json_units
+from kvforensics.plan import Plan
 from kvforensics.raw import Extractor
 from kvforensics.sample_layers import Sample, fitted, sample_lines, sample_rows, shown
+from kvforensics.span_lines import line_units, views_of
 from kvforensics.spec import Format
+from kvforensics.views import view
 from kvforensics.wrapper_spec import Wrapper
 
 HEAD_BYTES = 1 << 20
+LONG_HEAD_BYTES = 16 << 20
 SAMPLE_RECORDS = 200
 PARQUET = b"PAR1"
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How to read one source: its container and the formats to try on each record, in the order in which they are tried."""
-
-    container: str
-    formats: tuple[Format, ...]
-    counts: tuple[tuple[str, int], ...]
-    sampled: int
-    newline: bytes = b"\n"
-    units: tuple[str, ...] = ("",)
-    dialect: Dialect | None = None
-    first_is_record: bool = False
-    layered: bool = False
-    """Whether lines may be in wrappers or be text."""
-    wrappers: tuple[Wrapper, ...] = ()
-    names: tuple[tuple[str, str], ...] = ()
-    """The wrapped formats of the sample, and each with the wrappers around it: (`app-json`, `cri > app-json`)."""
-    joins: Literal["none", "outermost", "inside"] = "none"
-    """Whether lines may come in several pieces, and whether it takes only the outermost layer to see it."""
-    only: tuple[str, ...] = ()
-    """The wrappers around all lines of the sample, where they are the same around all of them."""
-
-    @property
-    def main(self) -> str:
-        """The name of the format that most records of the sample have, with the wrappers around it."""
-        return self.counts[0][0]
-
-    @property
-    def main_format(self) -> Format | None:
-        """The format that most records of the sample have, None where only wrappers are known."""
-        inner = next((name for name, shown in self.names if shown == self.main), self.main)
-        return next((f for f in self.formats if f.name == inner), None)
-
-    def shown(self, name: str) -> str:
-        """The name of a format with the wrappers around it."""
-        return dict(self.names).get(name, name)
 
 
 def detect(
@@ -81,9 +47,11 @@ def detect(
     plans: list[Plan] = []
     wrappers = fitted(wrappers, text)
     if first in (b"{", b"["):
-        plans += _wrapped_documents(text, formats, wrappers)
-        plans += _lines_plan(text, newline, formats, wrappers, whole=whole)
-        plans += _document_plans(text, formats)
+        plans += _span_lines_plan(text, newline, formats, whole=whole)
+        if not plans:
+            plans += _wrapped_documents(text, formats, wrappers)
+            plans += _lines_plan(text, newline, formats, wrappers, whole=whole)
+            plans += _document_plans(text, formats)
     else:
         plans += _lines_plan(text, newline, formats, wrappers, whole=whole)
         plans += _csv_plan(text, formats, wrappers)
@@ -147,6 +115,28 @@ def _lines_plan(
     return [replace(plan, first_is_record=first)] if plan else []
 
 
+def _span_lines_plan(text: bytes, newline: bytes, formats: Sequence[Format], *, whole: bool) -> list[Plan]:
+    """Lines each of which is an export request with spans inside."""
+    lines = text.split(newline)
+    if not whole:
+        lines = lines[:-1]
+    records: list[Any] = []
+    for line in [line for line in lines[: SAMPLE_RECORDS * 4] if line.strip()]:
+        units = line_units(line)
+        if units is None:
+            return []
+        for unit in units:
+            decoded = decode_unit(unit.data) if isinstance(unit, Unit) else None
+            if isinstance(unit, Unit) and decoded and decoded.reject is None:
+                records.append(view(("otlp",), decoded.value, unit.context)[0])
+        if len(records) >= SAMPLE_RECORDS:
+            break
+    spans = [f for f in formats if f.view == "otlp"]
+    plan = _plan("lines", records[:SAMPLE_RECORDS], spans, ("lines",), newline=newline)
+    home = tuple(f for f in formats if f.name.startswith("app-json"))
+    return [replace(plan, formats=(*plan.formats, *home), first_is_record=True)] if plan else []
+
+
 def _seen(lines: Sequence[bytes]) -> int:
     return min(SAMPLE_RECORDS, sum(1 for line in lines[: SAMPLE_RECORDS * 4] if line.strip()))
 
@@ -154,16 +144,17 @@ def _seen(lines: Sequence[bytes]) -> int:
 def _document_plans(text: bytes, formats: Sequence[Format]) -> list[Plan]:
     plans = []
     for units in dict.fromkeys(f.units for f in formats if "json" in f.containers):
+        here = [f for f in formats if f.units == units]
+        views = views_of(here)
         records = []
         seen = 0
         for unit in json_units(io.BytesIO(text), units):
             seen += 1
             decoded = decode_unit(unit.data) if isinstance(unit, Unit) else None
-            if decoded and decoded.reject is None:
-                records.append(decoded.value)
+            if isinstance(unit, Unit) and decoded and decoded.reject is None:
+                records.append(view(views, decoded.value, unit.context)[0])
             if len(records) >= SAMPLE_RECORDS:
                 break
-        here = [f for f in formats if f.units == units]
         plan = _plan("json", records, here, ("json",), seen=seen, units=units)
         if plan:
             plans.append(plan)
@@ -254,6 +245,8 @@ def _plan(
 ) -> Plan | None:  # fmt: skip
     tried = [Extractor(f) for f in formats if set(allowed) & set(f.containers)]
     counts: dict[str, int] = {}
+    views = views_of([e.format for e in tried])
+    records = [view(views, r)[0] for r in records] if views else records
     for record in records:
         winner = next((e for e in tried if e.matches(record)), None)
         if winner:
@@ -263,7 +256,9 @@ def _plan(
     order = {e.format.name: i for i, e in enumerate(tried)}
     ranked = sorted(counts.items(), key=lambda item: (-item[1], order[item[0]]))
     fallback = [e.format for e in tried if e.format.name.startswith("app-json")]
-    chosen = [next(e.format for e in tried if e.format.name == name) for name in sorted(counts, key=order.__getitem__)]
+    # What shares a view is one kind of log: the spans that come later may be those of another of its formats.
+    kin = {e.format.view for e in tried if e.format.name in counts and e.format.view}
+    chosen = [e.format for e in tried if e.format.name in counts or e.format.view in kin]
     chosen += [f for f in fallback if f.name not in counts]
     return Plan(container, tuple(chosen), tuple(ranked), seen or len(records), newline, units, dialect)
 

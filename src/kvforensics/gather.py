@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kvforensics.child_status import add_statuses
 from kvforensics.coverage import LogCoverage
-from kvforensics.detect import Plan
+from kvforensics.families import settle
 from kvforensics.piece import EMPTY
+from kvforensics.plan import Plan
 from kvforensics.scanned import Scanned, Tally
 from kvforensics.source import Source
 from kvforensics.ties import LeftOut
@@ -94,6 +96,7 @@ class SourceState:
     bytes: int = 0
     zone: str | None = None
     mentions: bool = False
+    statuses: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
 def add_piece(state: SourceState, piece: Scanned) -> None:
@@ -129,6 +132,7 @@ def add_piece(state: SourceState, piece: Scanned) -> None:
         tally.last_us = t.last_us if tally.last_us is None else max(tally.last_us, t.last_us)
     state.minutes.update(piece.minutes)
     state.left_out.add(piece.left_out)
+    add_statuses(state.statuses, piece.statuses)
 
 
 def gather(states: Sequence[SourceState]) -> Ingested:
@@ -166,6 +170,10 @@ def gather(states: Sequence[SourceState]) -> Ingested:
     rejects = [table for s in states for table in s.rejects]
     coverage = list(_coverage(states, inputs))
     table = pa.concat_tables(records) if records else EMPTY
+    statuses: dict[tuple[str, str], int] = {}
+    for state in states:
+        add_statuses(statuses, state.statuses)
+    table = settle(table, statuses)
     raw = _raw_of(table)
     return Ingested(
         tuple(inputs), table.drop_columns(["raw"]),

@@ -19,26 +19,25 @@ from kvforensics.clock import check_zone
 from kvforensics.decompress import ByteStream, digest_file, open_stream
 from kvforensics.detect import (
     HEAD_BYTES,
+    LONG_HEAD_BYTES,
     PARQUET,
     chosen_by_name,
     detect,
     detect_parquet,
-    is_binary,
-    parquet_rows,
 )  # fmt: skip
 from kvforensics.formats import all_formats, by_name
-from kvforensics.framing import UTF8_BOM, Transcoded, encoding_of, line_blocks, line_ranges, newline_of
+from kvforensics.framing import UTF8_BOM, Transcoded, encoding_of, line_blocks, line_ranges
 from kvforensics.gather import Ingested, SourceState, add_piece, gather
 from kvforensics.incident import Incident
 from kvforensics.joining import whole_blocks
 from kvforensics.mapping import Mapping
-from kvforensics.model_id import ModelReader
 from kvforensics.piece import Piece, scan_piece
 from kvforensics.scanned import Keep, Scanned, Setting
 from kvforensics.settled import is_settled
 from kvforensics.source import Source, find_sources, hold_stdin
 from kvforensics.spec import Format
 from kvforensics.ties import NOTHING, LeftOut, seed_ids
+from kvforensics.unread import close_stream, count_unread
 from kvforensics.workers import PARALLEL_FROM
 from kvforensics.wrappers import all_wrappers
 
@@ -172,8 +171,12 @@ def _read(
         state.plan = detect_parquet(str(source.path), formats) if source.path and source.member is None else None
     else:
         state.plan = detect(head, formats, whole=len(head) < HEAD_BYTES, wrappers=all_wrappers())
+        if state.plan is None and len(head) >= HEAD_BYTES and head[:64].lstrip()[:1] in (b"{", b"[") and not wide:
+            # The very first record may hold a prompt that is longer than the head.
+            head = stream.peek(LONG_HEAD_BYTES)
+            state.plan = detect(head, formats, whole=len(head) < LONG_HEAD_BYTES, wrappers=all_wrappers())
     if state.plan is None:
-        _not_understood(state, stream, head, request.incident)
+        count_unread(state, stream, head, request.incident)
         return
     plan = state.plan
     setting = Setting(
@@ -197,11 +200,11 @@ def _read(
         _read_blocks(state, setting, pool, workers, stream, step)
     elif state.plan.container == "parquet":
         add_piece(state, scan_piece(Piece("parquet", setting, state.plan, path=str(source.path))))
-        _close(state, stream)
+        close_stream(state, stream)
     else:
         readable = Transcoded(stream, wide) if wide else stream
         add_piece(state, scan_piece(Piece("stream", setting, state.plan), readable))
-        _close(state, stream)
+        close_stream(state, stream)
 
 
 def _formats_for(name: str, request: IngestRequest) -> tuple[Format, ...]:
@@ -253,7 +256,7 @@ def _read_blocks(
     if plan.joins == "outermost":
         blocks = whole_blocks(blocks, plan.wrappers, plan.newline)
     _run(state, (Piece("block", setting, plan, block=b) for b in blocks), pool, workers, lambda: step(stream.position_raw))
-    _close(state, stream)
+    close_stream(state, stream)
 
 
 def _run(
@@ -268,33 +271,3 @@ def _run(
             told()
     for future in waiting:
         add_piece(state, future.result())
-
-
-def _close(state: SourceState, stream: ByteStream) -> None:
-    while stream.read(1 << 20):
-        pass
-    if stream.problem:
-        state.problems.append(stream.problem)
-        state.broken = True
-    state.sha256, state.bytes = stream.sha256, stream.raw_bytes
-    stream.close()
-
-
-def _not_understood(state: SourceState, stream: ByteStream, head: bytes, incident: Incident) -> None:
-    """Count the lines of a text that no format explains as framing, and look whether it names the model."""
-    reader = ModelReader(incident)
-    text, newline = not is_binary(head), newline_of(head)
-    tail, count, last = b"", 0, b""
-    while chunk := stream.read(1 << 20):
-        state.mentions = state.mentions or reader.mentions(tail + chunk)
-        tail, last = chunk[-256:], chunk[-1:]
-        count += chunk.count(newline)
-    if text and last:
-        count += last != newline
-        state.tally.lines = state.tally.framing = count
-    if head.startswith(PARQUET) and state.source.path:
-        state.tally.lines = state.tally.framing = parquet_rows(str(state.source.path))
-    _close(state, stream)
-    state.problems.insert(0, "not_understood" if state.bytes else "empty")
-
-

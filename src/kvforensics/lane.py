@@ -20,7 +20,7 @@ from kvforensics.framing import Block
 from kvforensics.model_id import ModelReader
 from kvforensics.paths import text_of
 from kvforensics.probe import Probe
-from kvforensics.raw import microseconds
+from kvforensics.slot_text import microseconds
 from kvforensics.spec import Format
 from kvforensics.ties import id_digests
 

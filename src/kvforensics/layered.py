@@ -18,7 +18,8 @@ from kvforensics.model_id import ModelReader
 from kvforensics.paths import text_of
 from kvforensics.peel import Kind, Layers, Peeled, Peeler, Place
 from kvforensics.peel_batch import BatchPeeler
-from kvforensics.raw import Extractor, microseconds, tags
+from kvforensics.raw import Extractor
+from kvforensics.slot_text import microseconds, tags
 from kvforensics.spec import Format
 from kvforensics.text_lines import TextReader
 from kvforensics.wrapper_spec import Wrapper

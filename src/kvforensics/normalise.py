@@ -51,7 +51,13 @@ def read_model(raw: pl.DataFrame, fmt: Format, reader: ModelReader) -> pl.Series
 
 
 def normalise(
-    raw: pl.DataFrame, at: Located, fmt: Format, source: str, zone: str | None, incident: Incident, tenant_by: str | None
+    raw: pl.DataFrame,
+    at: Located,
+    fmt: Format,
+    source: str,
+    zone: str | None,
+    incident: Incident,
+    tenant_by: str | None,
 ) -> pl.DataFrame:
     """The canonical rows of a raw batch that already has the column `model_match`."""
     times = read_starts(raw, fmt.zone if zone is None else zone, incident)
@@ -60,8 +66,9 @@ def normalise(
         absurd_over=incident.context_length * ABSURD_FACTOR if incident.context_length else None,
     )
     tokens = read_tokens(
-        raw, rule=fmt.cache_rule, incident_limits=limits, cache_visible=fmt.cache_visible, own_total=fmt.own_total,
-        estimate=False, total_is_sum=fmt.total_is_sum,
+        raw, rule=pl.col("cache_rule") if fmt.cache_rules else fmt.cache_rule, incident_limits=limits,
+        cache_visible=fmt.cache_visible, own_total=fmt.own_total, estimate=False,
+        total_is_sum=fmt.total_is_sum,
     )  # fmt: skip
     frame = pl.concat([raw, times, tokens], how="horizontal").with_columns(*_served(fmt)).with_columns(*_who(tenant_by))
     frame = frame.with_columns(

@@ -11,11 +11,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kvforensics.detect import Plan
 from kvforensics.framing import Block, Range, Readable, cut_block, line_blocks, read_range_blocks
 from kvforensics.framing_csv import csv_blocks, parse_rows
 from kvforensics.framing_json import Reject, Unit, json_units
 from kvforensics.normalise import RECORD_COLUMNS
+from kvforensics.plan import Plan
 from kvforensics.scan import Scanner
 from kvforensics.scanned import Scanned, Setting
 
@@ -83,7 +83,7 @@ def _stream(scanner: Scanner, stream: Readable, plan: Plan) -> None:
 def _json(scanner: Scanner, stream: Readable, plan: Plan) -> None:
     for item in json_units(stream, plan.units):
         if isinstance(item, Unit):
-            scanner.unit(item.data, item.ordinal, item.offset)
+            scanner.unit(item.data, item.ordinal, item.offset, item.context)
         elif isinstance(item, Reject):
             scanner.reject(item.ordinal, item.offset, item.length, item.reason, item.data)
         else:
@@ -132,5 +132,3 @@ def _rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
         elif kind == pl.Binary:
             times.append(pl.col(name).map_elements(lambda b: b.decode("utf-8", "replace"), return_dtype=pl.String))
     return frame.with_columns(times).iter_rows(named=True)
-
-

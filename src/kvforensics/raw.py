@@ -5,25 +5,18 @@ Runs a `Format` over decoded JSON values and gives one text column a slot: the r
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
 
 from kvforensics.paths import compile_path, embedded, fold, lookup, text_of
 from kvforensics.shapes import Place, ShapeCache, places
+from kvforensics.slot_text import TICKS, slot_text
 from kvforensics.spec import ID_KINDS, SLOTS, Format
-from kvforensics.value_reading import READINGS, read_value
+from kvforensics.terms import compile_term, compile_terms, meets
+from kvforensics.value_reading import READINGS
 
-_UNITS = {"s": 1_000_000.0, "ms": 1_000.0, "us": 1.0, "ns": 0.001}
-TICKS = "ticks"
-"""The unit of times that are .NET ticks, told by the path because the magnitude of the number does not tell it."""
-_EPOCH_TICKS, _LAST_TICKS = 621_355_968_000_000_000, 3_155_378_975_999_999_999
-_NAMED_STATUS = re.compile(r"(?<![\d.])([1-5]\d\d)(?![\d.])")
-_NOTHING = ("", "null", "none", "None", "[]", "{}", "false", "False", "0", '""')
-_NO_OUTPUT: tuple[Any, ...] = (None, 0, "", [], {}, False, "null", "{}", "[]", '""')
 _SPECIAL = ("output", "error", "duration", "tag")
 RAW_COLUMNS = (*SLOTS, *(f"id_{kind}" for kind in ID_KINDS))
 
@@ -35,7 +28,9 @@ class Extractor:
 
     def __init__(self, fmt: Format, tenant_by: str | None = None) -> None:
         self.format = fmt
-        self._slots = {slot: tuple(_with_unit(p, fmt.duration_unit) for p in paths) for slot, paths in fmt.fields.items()}
+        self._slots = {
+            slot: tuple(_with_unit(p, fmt.duration_unit) for p in paths) for slot, paths in fmt.fields.items()
+        }
         self._slots |= {
             f"id_{kind}": tuple(_with_unit(p, "") for p in paths) for kind, paths in fmt.ids.items() if kind in ID_KINDS
         }
@@ -53,6 +48,8 @@ class Extractor:
         plain = all(wanted and len(path) == 1 and path[0][0] not in "[~*" for path, wanted in asked)
         self._keys = tuple(frozenset(path[0] for path, _ in terms) for terms in self._signature) if plain else None
         self._framing = tuple((*_with_unit(path, ""), wanted) for path, wanted in fmt.framing)
+        self._requests, self._sums = compile_terms(fmt.requests), compile_terms(fmt.sums)
+        self._rules = tuple((compile_term(term), rule) for term, rule in fmt.cache_rules)
 
     def matches(self, record: Any) -> bool:
         """Whether the record has the shape of the format."""
@@ -72,10 +69,14 @@ class Extractor:
         if self.format.aggregates or self.format.chatter:
             return True
         for steps, unit, wanted in self._framing:
-            value = _slot_text("", lookup(record, steps), unit)
+            value = slot_text("", lookup(record, steps), unit)
             if value is not None and (wanted in ("*", value) or (wanted[:1] == "!" and wanted[1:] != value)):
                 return True
-        return False
+        return bool(self._requests) and not meets(record, self._requests)
+
+    def adds_up(self, record: Any) -> bool:
+        """Whether the unit may be a sum of several model calls."""
+        return bool(self._sums) and meets(record, self._sums)
 
     def batch(self, records: Sequence[Any]) -> pl.DataFrame:
         """One row a record, one text column a slot."""
@@ -86,7 +87,12 @@ class Extractor:
             columns = {slot: _column(slot, paths, heads) for slot, paths in self._slots.items()}
         frame = raw_batch(columns, len(records), self.format.constants)
         nothing = list(self.format.nothing)
-        return frame.with_columns(pl.col(pl.String).replace(nothing, [None] * len(nothing))) if nothing else frame
+        if nothing:
+            frame = frame.with_columns(pl.col(pl.String).replace(nothing, [None] * len(nothing)))
+        if not self._rules:
+            return frame
+        rules = [next((rule for term, rule in self._rules if term.holds(r)), self.format.cache_rule) for r in records]
+        return frame.with_columns(pl.Series("cache_rule", rules, dtype=pl.String))
 
     def _by_shape(self, records: Sequence[Any]) -> dict[str, list[str | None]]:
         columns: dict[str, list[str | None]] = {slot: [None] * len(records) for slot in self._slots}
@@ -120,7 +126,7 @@ class Extractor:
     def _value(self, slot: str, paths: Iterable[tuple[Path, str]], record: Any) -> str | None:
         for steps, unit in paths:
             value = lookup(record, steps)
-            if value is not None and (text := _slot_text(slot, value, unit)) is not None:
+            if value is not None and (text := slot_text(slot, value, unit)) is not None:
                 return text
         return None
 
@@ -131,6 +137,7 @@ class _Heads:
     def __init__(self, records: Sequence[Any]) -> None:
         self._records = records
         self.nothing: list[str | None] = [None] * len(records)
+        self._dotted: frozenset[str] | None = None
         self._plain: dict[str, list[Any] | None] = {}
         self._open: dict[str, tuple[list[Any], dict[str, tuple[str, ...]] | None] | None] = {}
 
@@ -153,14 +160,22 @@ class _Heads:
             else:
                 inner = [embedded(v) if type(v) is str else v for v in values]
                 kinds = {tuple(v) if type(v) is dict else () if v is None else None for v in inner}
-                self._open[key] = (inner, None if None in kinds else _by_folded(k for kind in kinds for k in kind or ()))
+                self._open[key] = (
+                    inner,
+                    None if None in kinds else _by_folded(k for kind in kinds for k in kind or ()),
+                )
         return self._open[key]
 
     def flat(self, steps: Path) -> list[Any] | None:
         """The values of a dotted path whose first key no record has: a key with the dots in it."""
-        names = {k for kind in {tuple(r) for r in self._records} for k in kind if "." in k}
-        if not any(".".join(steps[:cut]) in names for cut in range(2, len(steps) + 1)):
+        if self._dotted is None:
+            self._dotted = frozenset(k for kind in {tuple(r) for r in self._records} for k in kind if "." in k)
+        names = self._dotted
+        found = [name for cut in range(2, len(steps) + 1) if (name := ".".join(steps[:cut])) in names]
+        if not found:
             return None
+        if len(found) == 1 and found[0] == ".".join(steps):
+            return [r.get(found[0]) for r in self._records]
         return [lookup(r, steps) for r in self._records]
 
 
@@ -171,7 +186,7 @@ def _column(slot: str, paths: Sequence[tuple[Path, str]], heads: _Heads) -> list
         if values is None:
             continue
         if slot in _SPECIAL or unit == TICKS or unit[:1] in READINGS:
-            found = [None if v is None else _slot_text(slot, v, unit) for v in values]
+            found = [None if v is None else slot_text(slot, v, unit) for v in values]
         else:
             found = [v if type(v) is str and v else text_of(v) for v in values]
         texts = found if texts is None else [f if t is None else t for t, f in zip(texts, found, strict=True)]
@@ -209,23 +224,9 @@ def _first(slot: str, where: tuple[tuple[Place, str], ...], record: Any) -> str 
             value = value[key]
         if type(value) is str and value and slot not in _SPECIAL and unit != TICKS and unit[:1] not in READINGS:
             return value
-        if value is not None and (text := _slot_text(slot, value, unit)) is not None:
+        if value is not None and (text := slot_text(slot, value, unit)) is not None:
             return text
     return None
-
-
-def _slot_text(slot: str, value: Any, unit: str) -> str | None:
-    if unit[:1] in READINGS:
-        value = read_value(value, unit)
-    if slot == "output":
-        return "true" if value not in _NO_OUTPUT else None
-    if slot == "error":
-        return named_error(value)
-    if slot == "duration":
-        return microseconds(value, unit)
-    if unit == TICKS:
-        return instant_of_ticks(value)
-    return tags(value) if slot == "tag" else text_of(value)
 
 
 def raw_batch(columns: Mapping[str, Any], height: int, constants: Mapping[str, str]) -> pl.DataFrame:
@@ -251,38 +252,3 @@ def _present(record: Any, steps: Path) -> bool:
         return True
     parent = lookup(record, steps[:-1]) if len(steps) > 1 else record
     return type(parent) is dict and steps[-1] in parent
-
-
-def named_error(value: Any) -> str | None:
-    """The HTTP status that an error names, else `error`; None where there is no error."""
-    text = text_of(value)
-    if text is None or text in _NOTHING:
-        return None
-    found = _NAMED_STATUS.search(text[:2000])
-    return found.group(1) if found else "error"
-
-
-def microseconds(value: Any, unit: str) -> str | None:
-    """A duration as whole microseconds, None where it is not a number or is negative."""
-    try:
-        number = float(value) * _UNITS[unit]
-    except (TypeError, ValueError):
-        return None
-    return str(round(number)) if 0 <= number < 1e15 else None
-
-
-def instant_of_ticks(value: Any) -> str | None:
-    """.NET ticks (100 ns since the year 1, in UTC) as RFC 3339; what is no such number stays as it is, to be refused."""
-    text = text_of(value)
-    if text is None or not text.isascii() or not text.isdigit() or not _EPOCH_TICKS <= int(text) <= _LAST_TICKS:
-        return text
-    seconds, rest = divmod(int(text) - _EPOCH_TICKS, 10_000_000)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:07}Z"
-
-
-def tags(value: Any) -> str | None:
-    """Tags joined by a unit separator."""
-    opened = embedded(value) if type(value) is str else value
-    items = opened if type(opened) is list else [value]
-    texts = [t for t in (text_of(i) for i in items) if t]
-    return "\x1f".join(texts) or None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kvforensics.decode import decode_unit
+from kvforensics.decode import decode_unit, once
 from kvforensics.framing import Block
 from kvforensics.lane import Lane, layout_of
 from kvforensics.layered import Found, Layered
@@ -18,6 +18,8 @@ from kvforensics.openings import Event, Openings
 from kvforensics.raw import Extractor
 from kvforensics.scanned import Scanned, Setting, Tally
 from kvforensics.sieve import Held, Sieve
+from kvforensics.span_lines import SpanLines, views_of
+from kvforensics.views import view
 
 BATCH = 16384
 HELD_BYTES = 32 << 20
@@ -39,6 +41,9 @@ class Scanner:
         self._rejects: list[tuple[int, int | None, int | None, str, bytes]] = []
         self._lane = self._open_lane()
         self.tally = Tally()
+        self._views = views_of(setting.formats)
+        passes = None if setting.keep == "all" else self._reader.is_plainly_other
+        self._spans = SpanLines(setting.formats, passes, setting.wanted, self) if "otlp" in self._views else None
         self._sieve = Sieve(setting, self.tally, self._reader)
         self._found: dict[int, Found] = {}
         self._layered: Layered | None = None
@@ -52,7 +57,8 @@ class Scanner:
         """A block of physical lines, each of which should be one JSON object."""
         if block.reject is not None:
             self.tally.bytes += block.length
-            self.reject(block.first_line, block.offset, block.length, block.reject, block.data)
+            number = block.first_line if self._spans is None else self._spans.next_line()
+            self.reject(number, block.offset, block.length, block.reject, block.data)
             return
         self.tally.bytes += len(block.data)
         if self._lane is not None and self._layered is None:
@@ -65,10 +71,17 @@ class Scanner:
         if self._layered is not None:
             self._layered.lines(lines, block.first_line, block.offset)
             return
+        if self._spans is not None:
+            self._spans.lines(lines, block.offset, len(newline))
+            return
         at = block.offset
         for number, line in enumerate(lines, block.first_line):
             self.unit(line, number, at)
             at += len(line) + len(newline)
+
+    def passed(self, format_name: str, times: Sequence[Any], ids: Sequence[str]) -> None:
+        """Spans of a format that are plainly about another model; their times, for the coverage, and their ids."""
+        self._sieve.left_out(format_name, times, ids)
 
     def _open_lane(self) -> Lane | None:
         s = self._setting
@@ -76,8 +89,8 @@ class Scanner:
         below = s.incident.uncertain_from if s.keep == "open" else None
         return None if layout is None else Lane(layout, self._reader, below, s.wanted)
 
-    def unit(self, data: bytes, line: int, offset: int | None) -> None:
-        """One unit of bytes."""
+    def unit(self, data: bytes, line: int, offset: int | None, context: Sequence[bytes] = ()) -> None:
+        """One unit of bytes; `context`: see `envelope.Unit`."""
         if self._layered is not None:
             if self._inside is None:
                 self._layered.unit(data, line, offset)
@@ -91,7 +104,12 @@ class Scanner:
         if decoded.reject is not None:
             self.reject(line, offset, len(data), decoded.reject, data)
             return
-        self.value(decoded.value, line, offset, data, decoded.reasons)
+        value, reasons = decoded.value, decoded.reasons
+        if self._views:
+            value, names = once(data, value)
+            value, more = view(self._views, value, context)
+            reasons = (*reasons, *names, *more)
+        self._hold((value, line, offset, len(data), data, reasons))
 
     def row(self, value: Any, line: int, offset: int | None, data: bytes | None, reasons: tuple[str, ...] = ()) -> None:
         """One row of a table."""
@@ -124,8 +142,14 @@ class Scanner:
         length: int | None = None,
     ) -> None:  # fmt: skip
         """One decoded unit."""
-        self._pending.append((value, line, offset, len(data) if data is not None else length, data, reasons))
-        self._held += len(data) if data is not None else ROW_BYTES
+        if self._views:
+            value, more = view(self._views, value)
+            reasons = (*reasons, *more)
+        self._hold((value, line, offset, len(data) if data is not None else length, data, reasons))
+
+    def _hold(self, unit: Held) -> None:
+        self._pending.append(unit)
+        self._held += len(unit[4]) if unit[4] is not None else ROW_BYTES
         if len(self._pending) >= BATCH or self._held >= HELD_BYTES:
             self._flush()
 
@@ -157,6 +181,8 @@ class Scanner:
             if which is None or self._extractors[which].is_framing(item[0]):
                 self._found.pop(item[1], None)
                 self.skip()
+                if self._spans is not None:
+                    self._spans.framing(item[0])
             elif which in self._openings:
                 settled, second = self._openings[which].take(Event(*item))
                 if second:
@@ -206,4 +232,5 @@ class Scanner:
         if self._lane is not None:
             self._sieve.passed(self._lane)
         table, minutes, left_out = self._sieve.result()
-        return Scanned(self.tally, table, self._rejects, minutes, left_out)
+        statuses = self._spans.statuses() if self._spans else {}
+        return Scanned(self.tally, table, self._rejects, minutes, left_out, statuses)

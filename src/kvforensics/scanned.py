@@ -75,3 +75,5 @@ class Scanned:
     minutes: list[int]
     left_out: pl.Series
     """Digests of the ids of records that were not kept."""
+    statuses: dict[tuple[str, str], int] = field(default_factory=dict)
+    """HTTP statuses that child spans tell of a parent (trace, span) whose record is elsewhere or has none itself."""

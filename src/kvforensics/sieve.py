@@ -22,6 +22,7 @@ from kvforensics.openings import OPENING
 from kvforensics.raw import Extractor, raw_batch
 from kvforensics.scanned import Setting, Tally
 from kvforensics.settled import is_settled, not_in_window
+from kvforensics.span_lines import SUMS, views_of
 from kvforensics.spec import ID_KINDS
 from kvforensics.ties import NOTHING, id_digests, shares
 
@@ -39,6 +40,9 @@ class Sieve:
         self._frames: list[pl.DataFrame] = []
         self._left_out: list[pl.Series] = []
         self._minutes: set[int] = set()
+        self._viewed = bool(views_of(setting.formats))
+        self._span_times: list[Any] = []
+        self._span_ids: list[str] = []
 
     def take(self, extractor: Extractor, items: Sequence[Held], found: Sequence[Found | None]) -> None:
         """Records of one format, each with where it was found if that was inside other layers."""
@@ -52,7 +56,7 @@ class Sieve:
         match = read_model(raw, fmt, self._reader)
         # Text has no keys that could be given twice.
         near = (i for i, m in enumerate(match) if m is not False or self._repeats_model(items[i][4]))
-        suspects = [] if fmt.pattern else list(near)
+        suspects = [] if fmt.pattern or self._viewed else list(near)
         extra = {item[1]: item[5] for item in items if item[5]}
         fixed = self._without_repeats(items, suspects, extra, OPENING if fmt.opening else None)
         if fixed:
@@ -68,6 +72,7 @@ class Sieve:
             keep = self._leave(raw, other if wanted is None else other & ~wanted)
         if not keep:
             return
+        extra |= {items[i][1]: (*extra.get(items[i][1], ()), SUMS) for i in keep if extractor.adds_up(items[i][0])}
         at = _located([items[i] for i in keep], [found[i] for i in keep])
         raw = fill_rest(raw[keep], [layers[i] for i in keep])
         frame = normalise(raw, at, fmt, s.source, s.zone, s.incident, s.tenant_by)
@@ -140,6 +145,16 @@ class Sieve:
         t.last_us = high if t.last_us is None else max(t.last_us, high)
         self._minutes.update((instants // MINUTE_US).unique().to_list())
 
+    def left_out(self, name: str, times: Sequence[Any], ids: Sequence[str]) -> None:
+        """Spans that are plainly about another model."""
+        tally = self._tally
+        tally.lines += len(times)
+        tally.records += len(times)
+        tally.off_model_dropped += len(times)
+        tally.formats[name] = tally.formats.get(name, 0) + len(times)
+        self._span_times += times
+        self._span_ids += ids
+
     def passed(self, lane: Lane) -> None:
         """What a lane let pass."""
         layout, passed, tally = lane.layout, lane.passed, self._tally
@@ -164,6 +179,9 @@ class Sieve:
 
     def result(self) -> tuple[pa.Table | None, list[int], pl.Series]:
         """The kept records, the minutes that have records, and the digests of the ids of what was left out."""
+        if self._span_times:
+            self._cover(texts(self._span_times), "UTC")
+            self._left_out.append(id_digests(texts(self._span_ids)).drop_nulls())
         table = to_arrow(pl.concat(self._frames)) if self._frames else None
         left_out = pl.concat(self._left_out).rename("id") if self._left_out else NOTHING
         return table, sorted(self._minutes), left_out

@@ -60,6 +60,14 @@ class Format:
     failed_states: tuple[str, ...] = ("failure", "error", "failed")
     aborted_states: tuple[str, ...] = ("cancelled", "canceled", "aborted")
     unset_states: tuple[str, ...] = ("unset",)
+    view: str = ""
+    """The name of the reading in `views` that is made of a unit before paths are tried, empty for the unit as it is."""
+    requests: tuple[tuple[str, ...], ...] = ()
+    """Alternatives of terms (see `terms`): a unit that meets none is framing, not a model call; empty where every unit is."""
+    sums: tuple[tuple[str, ...], ...] = ()
+    """Alternatives of terms: a unit that meets one may add up several model calls, so that its counts only bound each."""
+    cache_rules: tuple[tuple[str, str], ...] = ()
+    """(term, rule): the first term that holds gives the rule of a record, before `cache_rule`."""
     framing: tuple[tuple[str, str], ...] = ()
     """(path, value): a unit that has this value is framing, not a record of its own.
 
