@@ -91,7 +91,7 @@ def test_every_field_and_id_is_known(fmt: Format) -> None:
     assert set(fmt.constants) <= set(SLOTS)
     assert set(fmt.ids) <= set(ID_KINDS)
     assert set(fmt.containers) <= set(CONTAINERS)
-    assert set(fmt.speaks) <= {f.name for f in FORMATS}
+    assert {*fmt.speaks, *fmt.beside} <= {f.name for f in FORMATS}
     assert fmt.cache_rule in ("inclusive", "exclusive", "unknown")
 
 

@@ -78,8 +78,23 @@ def test_json_behind_a_stamp_of_the_engine_is_its_request_log(tmp_path: Path) ->
     assert (rows[0]["line"], rows[0]["prompt_tokens_min"]) == (1, 702114)
 
 
+@pytest.mark.parametrize("prefix", ["", "2026-09-02T08:41:13.000000000Z stdout F "])
+def test_a_request_log_that_begins_after_a_long_start_is_not_lost(prefix: str, tmp_path: Path) -> None:
+    start = [f"{prefix}{by_name('sglang-log').accepts[2]}"] * 1000
+    requests = [f"{prefix}[2026-09-02 10:41:13] {text}" for text in reversed(by_name("sglang-requests").accepts)]
+    ledger, rows = read(tmp_path, *start, *requests)
+    assert (ledger.lines, ledger.records) == (1002, 1)
+    assert (rows[0]["line"], rows[0]["prompt_tokens_min"]) == (1001, 702114)
+
+
 def test_two_events_of_a_request_in_a_wrapper_keep_the_bytes_of_the_second(tmp_path: Path) -> None:
     finished, received = by_name("sglang-requests").accepts
     lines = [f"2026-09-02T08:41:13.000000000Z stdout F {received}", f"2026-09-02T08:41:22.100000000Z stdout F {finished}"]
     _, rows = read(tmp_path, *lines)
     assert [(r["line"], r["byte_offset"], r["byte_length"]) for r in rows] == [(1, len(lines[0]) + 1, len(lines[1]))]
+
+
+def test_a_line_that_only_httpd_writes_is_not_lost_late_in_a_log_that_looks_like_nginx(tmp_path: Path) -> None:
+    late = by_name("apache-combined").accepts[1]
+    ledger, rows = read(tmp_path, *[by_name("nginx-combined").accepts[0]] * 1000, late)
+    assert (ledger.records, rows[-1]["line"], rows[-1]["http_status"]) == (1001, 1001, 504)

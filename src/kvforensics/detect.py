@@ -179,10 +179,11 @@ def _layered_plan(sample: Sample, formats: Sequence[Format], wrappers: Sequence[
     seen = {name for _, name, _ in sample.kinds if name is not None}
     chains = {chain for chain, _, _ in sample.kinds}
     uniform = len(chains) == 1 and bool(seen)
-    tried = [f for f in formats if not uniform or f.name in seen or f.name.startswith("app-json")]
+    beside = seen.union(*(f.beside for f in formats if f.name in seen))
+    tried = [f for f in formats if not uniform or f.name in beside or f.name.startswith("app-json")]
     ranked = tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
     main = ranked[0][0].rsplit(" > ", 1)[-1]
-    talk = {name for f in tried if f.name == main for name in f.speaks}
+    talk = {name for f in formats if f.name == main for name in f.speaks}
     tried = [f for f in tried if f.name not in talk]
     return [
         replace(

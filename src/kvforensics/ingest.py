@@ -186,6 +186,7 @@ def _read(
     setting = _with_zone(setting, state, request)
     # The two events of a request may be far apart, so such a log is not cut into pieces.
     seen = {name.rsplit(" > ", 1)[-1] for name, _ in plan.counts}
+    seen = seen.union(*(f.beside for f in plan.formats if f.name in seen))
     whole = any(f.opening for f in plan.formats if f.name in seen)
     pool = None if whole else pool
     plain = stream.compression is None and source.path is not None and source.member is None

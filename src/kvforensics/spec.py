@@ -89,6 +89,8 @@ class Format:
     """Whether its lines name neither a model nor tokens, as an engine's own text does: framing, and nothing to be judged."""
     speaks: tuple[str, ...] = ()
     """Formats whose lines are this log's own talk in a source that is mostly of this format: there they are framing."""
+    beside: tuple[str, ...] = ()
+    """Formats whose records may come in a source of this one long after its start, where no sample shows them."""
     aggregates: bool = False
     """Whether every unit is a sum over several requests: framing that can bound but never flag."""
     tenant_says: str = "nothing in this log names a tenant"

@@ -37,6 +37,7 @@ FORMAT = Format(
     framing=(("method", "GET"), ("method", "HEAD"), ("method", "OPTIONS")),
     nothing=("-",),
     tenant_says="the user of basic authentication, where there is one",
+    beside=("nginx-combined",),
     blind_spots=(
         BlindSpot(
             "no_size", "There are no token counts; only `combinedio` has the size of a request.",

@@ -40,6 +40,7 @@ FORMAT = Format(
     framing=(("method", "GET"), ("method", "HEAD"), ("method", "OPTIONS")),
     nothing=("-",),
     tenant_says="the user of basic authentication, where there is one",
+    beside=("apache-combined",),
     blind_spots=(
         BlindSpot(
             "no_size", "Neither tokens nor the size of a request are logged, so nothing can rule a long one out.",

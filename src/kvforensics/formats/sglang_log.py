@@ -45,6 +45,7 @@ FORMAT = Format(
     ok_states=("stop", "length", "tool_calls"),
     aborted_states=("abort",),
     speaks=("uvicorn",),
+    beside=("sglang-requests",),
     blind_spots=(
         BlindSpot("no_model", "The engine does not name its model: every request is possibly on it."),
         BlindSpot(
