@@ -19,6 +19,9 @@ from kvforensics.value_reading import READINGS
 
 _SPECIAL = ("output", "error", "duration", "tag")
 RAW_COLUMNS = (*SLOTS, *(f"id_{kind}" for kind in ID_KINDS))
+ID_COLUMNS = ("record_id", *(f"id_{kind}" for kind in ID_KINDS))
+TELLING = frozenset((*ID_COLUMNS, "model", "provider", "host", "start", "stamp", "end", "sample_interval"))
+"""The slots of which something stays when a record is left out."""
 
 Path = tuple[str, ...]
 
@@ -78,30 +81,36 @@ class Extractor:
         """Whether the unit may be a sum of several model calls."""
         return bool(self._sums) and meets(record, self._sums)
 
-    def batch(self, records: Sequence[Any]) -> pl.DataFrame:
-        """One row a record, one text column a slot."""
+    def batch(self, records: Sequence[Any], *, telling: bool = False) -> pl.DataFrame:
+        """One row a record, one text column a slot.
+
+        `telling` leaves all but `TELLING` null: enough to see which records are of another model.
+        """
+        slots = {k: v for k, v in self._slots.items() if k in TELLING} if telling else self._slots
         if self._search:
-            columns = self._by_shape([self._open(r) for r in records] if self._opened else records)
+            columns = self._by_shape([self._open(r) for r in records] if self._opened else records, slots)
         else:
             heads = _Heads(records)
-            columns = {slot: _column(slot, paths, heads) for slot, paths in self._slots.items()}
+            columns = {slot: _column(slot, paths, heads) for slot, paths in slots.items()}
         frame = raw_batch(columns, len(records), self.format.constants)
         nothing = list(self.format.nothing)
         if nothing:
             frame = frame.with_columns(pl.col(pl.String).replace(nothing, [None] * len(nothing)))
-        if not self._rules:
+        if telling or not self._rules:
             return frame
         rules = [next((rule for term, rule in self._rules if term.holds(r)), self.format.cache_rule) for r in records]
         return frame.with_columns(pl.Series("cache_rule", rules, dtype=pl.String))
 
-    def _by_shape(self, records: Sequence[Any]) -> dict[str, list[str | None]]:
-        columns: dict[str, list[str | None]] = {slot: [None] * len(records) for slot in self._slots}
+    def _by_shape(
+        self, records: Sequence[Any], slots: Mapping[str, tuple[tuple[Path, str], ...]]
+    ) -> dict[str, list[str | None]]:
+        columns: dict[str, list[str | None]] = {slot: [None] * len(records) for slot in slots}
         groups: dict[int, tuple[dict[str, tuple[tuple[Place, str], ...]] | None, list[int]]] = {}
         for i, record in enumerate(records):
             where = self._shapes_places.answer(record)
             groups.setdefault(id(where), (where, []))[1].append(i)
         for where, members in groups.values():
-            for slot, paths in self._slots.items():
+            for slot, paths in slots.items():
                 column = columns[slot]
                 if where is None:
                     for i in members:

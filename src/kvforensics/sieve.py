@@ -19,15 +19,13 @@ from kvforensics.layered import Found, fill_rest, fill_times
 from kvforensics.model_id import ModelReader
 from kvforensics.normalise import Located, normalise, read_model, read_starts, to_arrow
 from kvforensics.openings import OPENING
-from kvforensics.raw import Extractor, raw_batch
+from kvforensics.raw import ID_COLUMNS, Extractor, raw_batch
 from kvforensics.scanned import Setting, Tally
 from kvforensics.settled import is_settled, not_in_window
 from kvforensics.span_lines import SUMS, views_of
-from kvforensics.spec import ID_KINDS
 from kvforensics.ties import NOTHING, id_digests, shares
 
 MINUTE_US = 60_000_000
-_ID_COLUMNS = ("record_id", *(f"id_{kind}" for kind in ID_KINDS))
 Held = tuple[Any, int, int | None, int | None, bytes | None, tuple[str, ...]]
 """A decoded unit: its value, line, offset, length, bytes, and the reasons why parts of it are unknown."""
 
@@ -51,7 +49,8 @@ class Sieve:
         self._tally.lines += len(items)
         self._tally.records += len(items)
         self._tally.formats[fmt.name] = self._tally.formats.get(fmt.name, 0) + len(items)
-        raw = fill_times(extractor.batch([i[0] for i in items]), layers)
+        s, values = self._setting, [i[0] for i in items]
+        raw = fill_times(extractor.batch(values, telling=True), layers)
         self._note(raw, fmt.zone)
         match = read_model(raw, fmt, self._reader)
         # Text has no keys that could be given twice.
@@ -60,21 +59,21 @@ class Sieve:
         extra = {item[1]: item[5] for item in items if item[5]}
         fixed = self._without_repeats(items, suspects, extra, OPENING if fmt.opening else None)
         if fixed:
-            values = [fixed.get(i, item[0]) for i, item in enumerate(items)]
-            raw = fill_times(extractor.batch(values), layers)
+            values = [fixed.get(i, value) for i, value in enumerate(values)]
+            raw = fill_times(extractor.batch(values, telling=True), layers)
             match = read_model(raw, fmt, self._reader)
-        raw = raw.with_columns(match.alias("model_match"))
-        s = self._setting
-        wanted = shares((id_digests(raw[c]) for c in _ID_COLUMNS), s.wanted) if len(s.wanted) else None
+        wanted = shares((id_digests(raw[c]) for c in ID_COLUMNS), s.wanted) if len(s.wanted) else None
         keep = list(range(len(items)))
         if s.keep != "all":
-            other = raw.select(pl.col("model_match").eq(other=False).fill_null(value=False))["model_match"]
+            other = match.eq(other=False).fill_null(value=False)
             keep = self._leave(raw, other if wanted is None else other & ~wanted)
         if not keep:
             return
         extra |= {items[i][1]: (*extra.get(items[i][1], ()), SUMS) for i in keep if extractor.adds_up(items[i][0])}
         at = _located([items[i] for i in keep], [found[i] for i in keep])
-        raw = fill_rest(raw[keep], [layers[i] for i in keep])
+        around = [layers[i] for i in keep]
+        raw = fill_rest(fill_times(extractor.batch([values[i] for i in keep]), around), around)
+        raw = raw.with_columns(match[keep].alias("model_match"))
         frame = normalise(raw, at, fmt, s.source, s.zone, s.incident, s.tenant_by)
         if extra:
             more = pl.Series([list(extra.get(line, ())) for line in at.lines], dtype=pl.List(pl.String))
@@ -104,7 +103,7 @@ class Sieve:
         self._tally.settled_over_threshold += starts.height - early_or_late
 
     def _remember(self, raw: pl.DataFrame) -> None:
-        self._left_out += [id_digests(raw[c]).drop_nulls() for c in _ID_COLUMNS]
+        self._left_out += [id_digests(raw[c]).drop_nulls() for c in ID_COLUMNS]
 
     def _repeats_model(self, data: bytes | None) -> bool:
         return data is not None and (data.count(b'odel"') > 1 or b"\\u00" in data)
