@@ -177,3 +177,12 @@ def test_incidents_are_listed_shown_validated_and_begun(tmp_path: Path) -> None:
     assert run("incidents", "validate", path).output.startswith("valid: ")
     assert run("incidents", "new", path).exit_code == 2
     assert run("incidents", "validate", "no-such").exit_code == 2
+
+
+def test_wrappers_are_listed_and_each_is_described() -> None:
+    from kvforensics.wrappers import all_wrappers
+
+    listed = run("formats").output
+    for known in all_wrappers():
+        assert known.name in listed
+        assert known.title in run("formats", known.name).output

@@ -8,6 +8,7 @@ import click
 
 from kvforensics.cli import emit
 from kvforensics.spec import Format
+from kvforensics.wrapper_spec import Wrapper
 
 _CACHE = {
     "inclusive": "the prompt count includes cached tokens",
@@ -21,13 +22,29 @@ _CACHE = {
 def command(name: str | None) -> None:
     """List the log formats, or say what NAME can and cannot show."""
     from kvforensics.formats import all_formats, by_name
+    from kvforensics.wrappers import all_wrappers
 
+    wrappers = {w.name: w for w in all_wrappers() if not w.is_record}
+    if name in wrappers:
+        emit(describe_wrapper(wrappers[name]))
+        return
     if name is not None:
         emit(describe(by_name(name)))
         return
-    width = max(len(f.name) for f in all_formats())
+    width = max(map(len, (*wrappers, *(f.name for f in all_formats()))))
     lines = [f"{f.name:<{width}}  {f.title}" for f in all_formats()]
-    emit("\n".join((*lines, "", "kvforensics formats NAME says what one format can and cannot show.")))
+    around = [f"{w.name:<{width}}  {w.title}" for w in wrappers.values()]
+    last = "kvforensics formats NAME says what one of them can and cannot show."
+    emit("\n".join((*lines, "", "Read inside any of these, one in another too:", "", *around, "", last)))
+
+
+def describe_wrapper(wrapper: Wrapper) -> str:
+    """One wrapper in plain words."""
+    lines = [f"{wrapper.name}: {wrapper.title}", ""]
+    lines += _item("time", "used where the record inside has none; it may be the start or the end")
+    if wrapper.joins:
+        lines += _item("pieces", "pieces of one line are joined; the record is at the first one")
+    return "\n".join(lines + _notes(wrapper))
 
 
 def describe(fmt: Format) -> str:
@@ -42,13 +59,18 @@ def describe(fmt: Format) -> str:
     lines += _item("tenant", fmt.tenant_says)
     if fmt.aggregates:
         lines += _item("note", "every row is a sum over several requests: it can bound, it can never flag one")
-    for spot in fmt.blind_spots:
+    return "\n".join(lines + _notes(fmt))
+
+
+def _notes(what: Format | Wrapper) -> list[str]:
+    lines = []
+    for spot in what.blind_spots:
         lines += _item("cannot show" if spot.hides_long else "take care", spot.text)
-    for step in fmt.export:
+    for step in what.export:
         lines += _item("how to export", step)
-    for link in fmt.links:
+    for link in what.links:
         lines += _item("read more", link)
-    return "\n".join(lines)
+    return lines
 
 
 def _item(label: str, text: str) -> list[str]:
