@@ -25,7 +25,9 @@ DATA_ONLY = {"tzdata"}
 
 
 def dependencies() -> list[str]:
-    return [re.split(r"[<>=!~ \[;]", text)[0] for text in PROJECT["dependencies"]]
+    extras = {name: wanted for name, wanted in PROJECT["optional-dependencies"].items() if name not in {"dev", "bench"}}
+    wanted = [*PROJECT["dependencies"], *(text for extra in extras.values() for text in extra)]
+    return [re.split(r"[<>=!~ \[;]", text)[0] for text in wanted]
 
 
 def test_no_file_of_the_project_is_large() -> None:
@@ -112,6 +114,7 @@ def test_the_wheel_alone_checks_logs(tmp_path: Path) -> None:
     expected = {f"kvforensics/queries/{path.name}" for path in (ROOT / "queries").glob("*.sql")}
     expected |= {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("*.py")}
     expected |= {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("*.toml")}
+    expected |= {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("templates/*")}
     assert expected | {"kvforensics/py.typed"} <= inside
     assert {name.split("/")[0] for name in inside} == {"kvforensics", f"kvforensics-{PROJECT['version']}.dist-info"}
     shutil.copytree(ROOT / "sample_logs" / "customer", tmp_path / "logs")

@@ -41,7 +41,7 @@ def report(source: str, lines: int, zone: str = "any-offset") -> InputReport:
 
 
 def ingested(*inputs: InputReport) -> Ingested:
-    return Ingested(tuple(inputs), pa.table({}), pa.table({}), 0, (0, 0), (), (("code", "message"),))
+    return Ingested(tuple(inputs), pa.table({}), pa.table({}), 0, (0, 0), (), pa.table({}), (("code", "message"),))
 
 
 def made(data: Ingested, findings: list[dict[str, object]] | None = None) -> dict[str, object]:

@@ -151,6 +151,7 @@ class Case:
         with case_folder(Path(directory)) as writer:
             writer.findings(finding.documents(findings, _locators(ingested)))
             writer.records(_kept(ingested, keep_all=checked.options.keep_all))
+            writer.activity(ingested.activity)
             writer.rejected(_in_order(ingested.rejects, ingested))
             if checked.options.evidence:
                 writer.evidence(_blobs(findings, ingested))
@@ -241,7 +242,7 @@ def _case_document(checked: _Checked) -> dict[str, Any]:
     return {
         "schema": CASE_SCHEMA,
         "tool": {"name": "kvforensics", "version": __version__},
-        "incident": {"id": incident.id, "sha256": incident.digest},
+        "incident": {"id": incident.id, "sha256": incident.digest, "text": incident.text},
         "exclusions": [{"name": e.name, "sha256": e.digest, "lists": dict(e.lists)} for e in checked.exclusions],
         "mappings": [{"name": m.format.name, "sha256": m.digest} for m in checked.mappings],
         "options": {

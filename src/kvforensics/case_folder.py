@@ -101,9 +101,16 @@ class CaseWriter:
         self._remember(path)
 
     def records(self, table: pa.Table) -> None:
-        """`records.parquet`. Row groups have a fixed size, whatever the chunks of the table are."""
-        path = self._folder / "records.parquet"
-        table = _plain(table)
+        """`records.parquet`."""
+        self._table("records.parquet", _plain(table))
+
+    def activity(self, table: pa.Table) -> None:
+        """`activity.parquet`: when each source has records of any kind."""
+        self._table("activity.parquet", table)
+
+    def _table(self, name: str, table: pa.Table) -> None:
+        # Row groups have a fixed size, whatever the chunks of the table are.
+        path = self._folder / name
         with pq.ParquetWriter(path, table.schema, **_PARQUET) as parquet:
             for start in range(0, table.num_rows, ROWS):
                 parquet.write_table(table.slice(start, ROWS).combine_chunks(), row_group_size=ROWS)

@@ -26,6 +26,9 @@ REJECT_SCHEMA = pa.schema(
         ("reason", pa.string()), ("excerpt", pa.binary()),
     ]
 )  # fmt: skip
+ACTIVITY_SCHEMA = pa.schema(
+    [("source", pa.string()), ("hour", pa.timestamp("us", "UTC")), ("minutes", pa.int64())]
+)  # fmt: skip
 
 
 _LEFT_OUT = ("off_model_dropped", "settled_in_window", "settled_over_threshold")
@@ -71,6 +74,8 @@ class Ingested:
     settled: tuple[int, int]
     """How many records on the model were left out as settled, by the first part that is FALSE: window, threshold."""
     coverage: tuple[LogCoverage, ...]
+    activity: pa.Table
+    """In how many minutes of an hour each source has a record of any kind; hours without one have no row."""
     warnings: tuple[tuple[str, str], ...]
     _raw: dict[tuple[str, int], bytes] = field(default_factory=dict, repr=False)
 
@@ -180,13 +185,26 @@ def gather(states: Sequence[SourceState]) -> Ingested:
         pa.concat_tables(rejects) if rejects else REJECT_SCHEMA.empty_table(),
         sum(s.tally.off_model_dropped for s in states),
         (sum(s.tally.settled_in_window for s in states), sum(s.tally.settled_over_threshold for s in states)),
-        tuple(coverage), tuple(warnings), raw,
+        tuple(coverage), _activity(states), tuple(warnings), raw,
     )  # fmt: skip
 
 
 def _raw_of(table: pa.Table) -> dict[tuple[str, int], bytes]:
     flagged = table.filter(pc.is_valid(table["raw"])).select(["source", "line", "raw"])
     return {(r["source"], r["line"]): r["raw"] for b in flagged.to_batches() for r in b.to_pylist()}
+
+
+def _activity(states: Sequence[SourceState]) -> pa.Table:
+    tables = []
+    for state in states:
+        hours = pa.array(sorted(minute // 60 * 60_000_000 * 60 for minute in state.minutes), type=pa.int64())
+        counts = pc.value_counts(hours)
+        columns = [
+            pa.repeat(state.source.name, len(counts)), counts.field("values").cast(ACTIVITY_SCHEMA.field("hour").type),
+            counts.field("counts"),
+        ]  # fmt: skip
+        tables.append(pa.table(columns, schema=ACTIVITY_SCHEMA))
+    return pa.concat_tables(tables) if tables else ACTIVITY_SCHEMA.empty_table()
 
 
 def _coverage(states: Sequence[SourceState], inputs: Sequence[InputReport]) -> Iterator[LogCoverage]:

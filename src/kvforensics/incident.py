@@ -28,7 +28,7 @@ class Incident:
     `prompt_tokens_over` is exceeded strictly; from `uncertain_from` up to it nobody can say. `max_gap_us` is the longest
     silence that still counts as coverage, `max_request_us` the longest request where only its end is known.
     `template_allowance` is in tokens, `context_length` too (None where no count is absurd). `digest` is the SHA-256 of the
-    file.
+    file, `text` the file itself, so that a case can tell what was asked.
     """
 
     id: str
@@ -52,6 +52,7 @@ class Incident:
     sources: tuple[str, ...]
     timeline: tuple[tuple[int, str], ...]
     digest: str
+    text: str
 
 
 def shipped_incidents() -> tuple[str, ...]:
@@ -115,6 +116,7 @@ def parse_incident(data: bytes, where: str) -> Incident:
         sources=published.strings("sources", optional=True),
         timeline=_timeline(root),
         digest=hashlib.sha256(data).hexdigest(),
+        text=data.decode(),
     )
 
 

@@ -21,6 +21,7 @@ from kvforensics.errors import KvForensicsError
 
 COMMANDS = {
     "check": "Read logs, judge every request, print the verdict.",
+    "report": "Tell a case to people: HTML, Markdown, JSON, PDF, notices.",
     "formats": "The log formats it reads, and what each can and cannot show.",
     "incidents": "Incident files: list, show, validate, new.",
 }

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kvforensics.escape import terminal
-from kvforensics.reports.next_steps import next_steps
+from kvforensics.telling import wording
+from kvforensics.telling.next_steps import next_steps
+from kvforensics.telling.wording import bounds, counted
 
 WIDTH = 80
 LABEL = 13
@@ -21,18 +23,6 @@ _HEADLINES = {
     "possibly_exposed": "POSSIBLY EXPOSED.",
     "not_exposed": "NOT EXPOSED.",
     "undetermined": "UNDETERMINED.",
-}
-_PARTS = {
-    "on_model": "whether the affected model answered",
-    "in_window": "whether it started inside the window",
-    "over_threshold": "whether the prompt was over the threshold",
-    "served": "whether an answer was given",
-}
-_OUTSIDE = {
-    "on_model": "another model",
-    "in_window": "outside the window",
-    "over_threshold": "prompt not over the threshold",
-    "served": "no answer given",
 }
 
 Json = Mapping[str, Any]
@@ -54,52 +44,33 @@ def verdict_text(summary: Json, findings: Sequence[Json], *, case: str | None = 
 
 
 def _sentence(summary: Json) -> str:
-    responses, tenants = summary["responses"], summary["tenants"]
     name = summary.get("title") or summary["incident"]
-    about = f'in the incident "{terminal(name)}"'
-    if summary["verdict"] == "exposed":
-        return (
-            f"{_n(responses['affected'], 'response')} to {_n(tenants['affected'], 'tenant')} came from the affected model, "
-            f"inside the exposure window, to a prompt over the threshold, {about}."
-        )
-    if summary["verdict"] == "possibly_exposed":
-        flagged = responses["possible"] + summary["replays"]
-        return f"No response is known to be affected, but {_n(flagged, 'response')} may be, {about}."
-    if summary["verdict"] == "not_exposed":
-        return f"The logs cover the whole exposure window and no response in them was affected, {about}."
-    return f"Nothing is flagged, but the logs cannot rule an exposure out, {about}."
+    return f'{wording.answer(summary)}, in the incident "{terminal(name)}".'
 
 
 def _numbers(summary: Json) -> list[str]:
     r, t, ledger = summary["responses"], summary["tenants"], summary["ledger"]
     unknown = t["unknown_records"]
-    lines = _row("Responses", f"{r['affected']:,} affected, {r['possible']:,} possible: {_range(r)}")
-    lines += _row("Tenants", f"{t['affected']:,} affected, {t['possible']:,} possible: {_range(t)}")
+    lines = _row("Responses", f"{r['affected']:,} affected, {r['possible']:,} possible: {bounds(r)}")
+    lines += _row("Tenants", f"{t['affected']:,} affected, {t['possible']:,} possible: {bounds(t)}")
     if unknown:
-        lines += _row("", f"{_n(unknown, 'flagged record')} without a tenant")
+        lines += _row("", f"{counted(unknown, 'flagged record')} without a tenant")
     if summary["replays"]:
         lines += _row(
-            "Replays", f"{_n(summary['replays'], 'answer')} handed out again by a cache, possibly contaminated"
+            "Replays", f"{counted(summary['replays'], 'answer')} handed out again by a cache, possibly contaminated"
         )
     if summary["duplicates"]:
-        lines += _row("Duplicates", f"{_n(summary['duplicates'], 'record')} of a request already counted")
-    outside = [f"{count:,} {_OUTSIDE.get(part, part)}" for part, count in summary["outside"].items() if count]
+        lines += _row("Duplicates", f"{counted(summary['duplicates'], 'record')} of a request already counted")
+    outside = [f"{count:,} {wording.OUTSIDE.get(part, part)}" for part, count in summary["outside"].items() if count]
     if outside:
         lines += _row("Outside", ", ".join(outside))
     lines += _row(
         "Read",
-        f"{_n(ledger['files'], 'file')}, {ledger['bytes']:,} bytes, {ledger['lines']:,} lines = "
+        f"{counted(ledger['files'], 'file')}, {ledger['bytes']:,} bytes, {ledger['lines']:,} lines = "
         f"{ledger['records']:,} records + {ledger['rejected']:,} rejected + {ledger['blank']:,} blank + "
         f"{ledger['framing']:,} framing",
     )
     return lines
-
-
-def _range(counts: Json) -> str:
-    lower, upper = counts["lower"], counts["upper"]
-    if upper is None:
-        return f"at least {lower:,}, no upper bound"
-    return f"{lower:,} in all" if lower == upper else f"between {lower:,} and {upper:,}"
 
 
 def _findings(summary: Json, findings: Sequence[Json]) -> list[str]:
@@ -111,34 +82,18 @@ def _findings(summary: Json, findings: Sequence[Json]) -> list[str]:
     for finding in shown:
         lines += _wrapped(f"{terminal(finding['source'])}:{finding['line']}  {finding['disposition']}", "  ", "    ")
         lines += _wrapped(f"{_start(finding)}; {_tokens(finding)}; {_tenant(finding)}", "    ", "    ")
-        lines += _wrapped(_why(finding), "    ", "    ")
+        lines += _wrapped(terminal(wording.why(finding)), "    ", "    ")
     return lines
 
 
 def _start(finding: Json) -> str:
-    earliest, latest = finding["started_earliest"], finding["started_latest"]
-    if earliest is None or latest is None:
-        return "start not known"
-    if earliest[:19] == latest[:19]:
-        return f"started {_short(earliest)}"
-    return f"started {earliest[:19]}Z to {latest[:19]}Z"
-
-
-def _short(text: str) -> str:
-    whole, _, fraction = text.removesuffix("Z").partition(".")
-    fraction = fraction.rstrip("0")
-    return f"{whole}.{fraction}Z" if fraction else f"{whole}Z"
+    told = wording.start(finding)
+    return "start not known" if told == "not known" else f"started {told}"
 
 
 def _tokens(finding: Json) -> str:
-    low, high = finding["prompt_tokens_min"], finding["prompt_tokens_max"]
-    if low is None and high is None:
-        return "prompt tokens not known"
-    if low == high:
-        return f"{low:,} prompt tokens"
-    if high is None:
-        return f"at least {low:,} prompt tokens"
-    return f"{low or 0:,} to {high:,} prompt tokens"
+    told = wording.tokens(finding)
+    return "prompt tokens not known" if told is None else f"{told} prompt tokens"
 
 
 def _tenant(finding: Json) -> str:
@@ -146,31 +101,19 @@ def _tenant(finding: Json) -> str:
     return f"tenant {terminal(tenant)}" if tenant is not None else "tenant not told"
 
 
-def _why(finding: Json) -> str:
-    unknown = [text for part, text in _PARTS.items() if finding["parts"][part] is None]
-    if finding["disposition"] == "replay":
-        return "a cache handed out an earlier answer again"
-    if not unknown:
-        return "all four parts hold"
-    basis = [f"time: {finding['time_basis']}"] if finding["parts"]["in_window"] is None else []
-    basis += [f"tokens: {finding['token_basis']}"] if finding["parts"]["over_threshold"] is None else []
-    details = f" ({', '.join(terminal(b) for b in basis)})" if basis else ""
-    return f"not known: {', '.join(unknown)}{details}"
-
-
 def _excluded(summary: Json) -> list[str]:
     excluded = summary["excluded"]
     if not excluded["by_rule"]:
         return []
-    lines = [f"Excluded: {_n(excluded['records'], 'record')} of {_n(excluded['tenants'], 'tenant')}"]
+    lines = [f"Excluded: {counted(excluded['records'], 'record')} of {counted(excluded['tenants'], 'tenant')}"]
     for rule, counts in excluded["by_rule"].items():
         reason = f": {terminal(counts['reason'])}" if counts.get("reason") else ""
         lines += _bullet(
-            f"{terminal(rule)}{reason} - matched {_n(counts['hits'], 'record')}, "
+            f"{terminal(rule)}{reason} - matched {counted(counts['hits'], 'record')}, "
             f"{counts['would_be_affected']:,} would have been flagged"
         )
     without = summary["without_exclusions"]
-    lines += _bullet(f"responses with exclusions: {_range(summary['responses'])}; without: {_range(without)}")
+    lines += _bullet(f"responses with exclusions: {bounds(summary['responses'])}; without: {bounds(without)}")
     return lines
 
 
@@ -179,7 +122,7 @@ def _unread(summary: Json) -> list[str]:
     for entry in summary["inputs"]:
         faults = list(entry["problems"])
         if entry["rejected"]:
-            faults.append(f"{_n(entry['rejected'], 'line')} rejected")
+            faults.append(f"{counted(entry['rejected'], 'line')} rejected")
         if faults:
             lines += _bullet(f"{terminal(entry['source'])}: {', '.join(terminal(f) for f in faults)}")
     return ["Could not be read", *_capped(lines, 20)] if lines else []
@@ -218,10 +161,6 @@ def _assumptions(summary: Json) -> list[str]:
     if summary.get("assertions", {}).get("complete"):
         lines += _bullet("the person who ran this asserts that the logs are complete")
     return ["Assumptions", *lines] if lines else []
-
-
-def _n(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _paragraph(text: str) -> list[str]:

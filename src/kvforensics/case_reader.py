@@ -1,0 +1,181 @@
+"""What does a case folder hold?
+
+Opens a case that was written earlier, by this version or an older one, and hands its parts on: documents at once, tables
+lazily, in batches. A case may come from somebody else, so nothing in it is trusted to be there or to be well formed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kvforensics.errors import EvidenceError, KvForensicsError, UsageError
+from kvforensics.incident import Incident, load_incident, parse_incident, shipped_incidents
+
+CASE_SCHEMA = re.compile(r"kvforensics\.case/(\d+)")
+SUMMARY_SCHEMA = re.compile(r"kvforensics\.summary/(\d+)")
+NEWEST = 1
+"""The newest number of both schemas that this version reads."""
+BATCH_ROWS = 8192
+LARGEST_DOCUMENT = 512 << 20
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_KINDS: tuple[tuple[str, type], ...] = (
+    ("tool", dict), ("incident", dict), ("exclusions", list), ("options", dict), ("inputs", list), ("summary", dict),
+    ("queries", dict), ("files", dict),
+)  # fmt: skip
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCase:
+    """A case folder that was opened: its folder and its `case.json`."""
+
+    folder: Path
+    document: Json
+
+    @property
+    def summary(self) -> Json:
+        """The summary, `kvforensics.summary/1`."""
+        summary: Json = self.document["summary"]
+        return summary
+
+    @property
+    def queries(self) -> Mapping[str, str]:
+        """Stem and SHA-256 of each query that judged the case."""
+        queries: Mapping[str, str] = self.document["queries"]
+        return queries
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """Name and SHA-256 of each other file, as the case says; `verify` tells whether they hold."""
+        files: Mapping[str, str] = self.document["files"]
+        return files
+
+    def incident(self) -> Incident | None:
+        """The incident that was asked about, or None where the case keeps no text of it and none like it is shipped."""
+        told = self.document["incident"]
+        text = told.get("text")
+        if isinstance(text, str):
+            return parse_incident(text.encode(), f"{self.folder.name}/case.json")
+        if told.get("id") in shipped_incidents():
+            shipped = load_incident(told["id"])
+            if shipped.digest == told.get("sha256"):
+                return shipped
+        return None
+
+    def count(self, name: str) -> int:
+        """How many rows a table (`findings`, `records`, `activity`) has; none where an older case lacks it."""
+        if not self._has(name):
+            return 0
+        with self._table(name) as table:
+            return int(table.metadata.num_rows)
+
+    def findings(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The findings in their total order."""
+        return self._batches("findings", columns)
+
+    def records(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The normalised records that the case keeps."""
+        return self._batches("records", columns)
+
+    def activity(self) -> Iterator[pa.RecordBatch]:
+        """When each source has records of any kind: `source`, `hour`, `minutes`; nothing where an older case lacks it."""
+        return self._batches("activity", None) if self._has("activity") else iter(())
+
+    def has_activity(self) -> bool:
+        """Whether the case says when each source has records of any kind."""
+        return self._has("activity")
+
+    def rejected(self) -> Iterator[dict[str, Any]]:
+        """The rejected lines. Excerpts are text of strangers: they stay out of reports."""
+        with self._opened("rejected.jsonl") as file:
+            for number, line in enumerate(file, 1):
+                yield _object(line, f"{self.folder.name}/rejected.jsonl:{number}")
+
+    def evidence(self, sha256: str) -> bytes | None:
+        """The raw bytes of a record, or None where the case does not keep them."""
+        path = self.folder / "evidence" / sha256
+        if not _DIGEST.fullmatch(sha256) or path.is_symlink() or not path.is_file():
+            return None
+        return path.read_bytes()
+
+    def _has(self, name: str) -> bool:
+        return f"{name}.parquet" in self.files
+
+    def _batches(self, name: str, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        where = f"{self.folder.name}/{name}.parquet"
+        with self._table(name) as table:
+            missing = sorted(set(columns or ()) - set(table.schema_arrow.names))
+            if missing:
+                raise EvidenceError(f"lacks the columns {', '.join(missing)}", where=where)
+            try:
+                yield from table.iter_batches(BATCH_ROWS, columns=None if columns is None else list(columns))
+            except (pa.ArrowException, OSError) as error:
+                raise EvidenceError(f"cannot be read: {error}", where=where) from error
+
+    def _table(self, name: str) -> pq.ParquetFile:
+        path = self._path(f"{name}.parquet")
+        try:
+            return pq.ParquetFile(path, memory_map=False)
+        except (pa.ArrowException, OSError) as error:
+            raise EvidenceError(f"cannot be read: {error}", where=f"{self.folder.name}/{path.name}") from error
+
+    def _opened(self, name: str) -> Any:
+        return self._path(name).open("rb")
+
+    def _path(self, name: str) -> Path:
+        path = self.folder / name
+        # A link could lead out of the case, to a file that its digests say nothing about.
+        if path.is_symlink() or not path.is_file():
+            raise EvidenceError("is missing from the case", where=f"{self.folder.name}/{name}")
+        return path
+
+
+def open_case(folder: Path) -> StoredCase:
+    """The case in a folder.
+
+    Raises `UsageError` where there is none or a newer version wrote it, `EvidenceError` where its `case.json` is broken.
+    """
+    path = folder / "case.json"
+    if not folder.is_dir() or path.is_symlink() or not path.is_file():
+        raise UsageError("is no case folder", where=str(folder), advice="make one with `kvforensics check --case DIR`")
+    where = f"{folder.name}/case.json"
+    try:
+        if path.stat().st_size > LARGEST_DOCUMENT:
+            raise EvidenceError("is too large to be a case", where=where)
+        data = path.read_bytes()
+    except OSError as error:
+        raise KvForensicsError(f"cannot be read: {error.strerror}", where=where) from error
+    document = _object(data, where)
+    _known(document.get("schema"), CASE_SCHEMA, where)
+    for key, kind in _KINDS:
+        if not isinstance(document.get(key), kind):
+            raise EvidenceError(f"{key} is missing or not what it should be", where=where)
+    _known(document["summary"].get("schema"), SUMMARY_SCHEMA, where)
+    return StoredCase(folder, document)
+
+
+def _known(schema: object, pattern: re.Pattern[str], where: str) -> None:
+    found = pattern.fullmatch(schema) if isinstance(schema, str) else None
+    if not found:
+        raise EvidenceError("does not say which schema it has", where=where)
+    if int(found[1]) > NEWEST:
+        raise UsageError(f"has the newer schema {found[0]}", where=where, advice="update kvforensics")
+
+
+def _object(data: bytes, where: str) -> dict[str, Any]:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise EvidenceError("is not JSON", where=where) from error
+    if not isinstance(value, dict):
+        raise EvidenceError("is not a JSON object", where=where)
+    return value

@@ -1,0 +1,187 @@
+"""What does a report say, whatever the medium?
+
+A page is sections of blocks. Our own words are plain `str`; text of strangers is always `Quoted`, so that every medium
+knows what to escape. Counts stay numbers, digests and instants stay what they are, and what is not known is None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LONGEST_QUOTE = 256
+"""Characters of a stranger's text that a report shows; the exact value is in the JSON and in the case."""
+UPRIGHT_COLUMNS = 7
+"""The most columns of a table on upright paper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """Text of strangers, not escaped yet. `cut` is how many characters were left out at its end."""
+
+    text: str
+    cut: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A digest, a command, or a name that the tool made: shown in a fixed width and broken anywhere."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A file beside the report; `text` says what it is."""
+
+    text: str
+    file: str
+
+
+Span = str | Quoted | Code | Link
+Cell = Span | int | float | None
+Line = tuple[Span, ...]
+
+
+def quoted(text: str | None) -> Quoted | None:
+    """A stranger's text, cut to what a report shows."""
+    if text is None:
+        return None
+    return Quoted(text[:LONGEST_QUOTE], max(0, len(text) - LONGEST_QUOTE))
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """One paragraph. `tone` is `plain`, `lead` (the answer) or `note`."""
+
+    line: Line
+    tone: str = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    """A list without order."""
+
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Words and what they mean."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. `key` names it for programs, `empty` is shown where a cell is None, `wide` gives it more room."""
+
+    key: str
+    title: str
+    empty: str = "not told"
+    wide: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table whose first column names its rows. `sortable` is where a reader may want another order."""
+
+    id: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    sortable: bool = False
+
+    def numeric(self, place: int) -> bool:
+        """Whether a column holds numbers, or nothing, in every row."""
+        cells = [row[place] for row in self.rows]
+        return any(cell is not None for cell in cells) and all(cell is None or isinstance(cell, int | float) for cell in cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Counts of one kind, one for each interval between two edges."""
+
+    name: str
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeBars:
+    """Counts over time, one panel for each group of series. Instants are microseconds since 1970."""
+
+    id: str
+    title: str
+    alt: str
+    edges_us: tuple[int, ...]
+    panels: tuple[tuple[str, tuple[Series, ...]], ...]
+    window_us: tuple[int, int]
+    tail_until_us: int
+    events_us: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBars:
+    """Counts over prompt tokens: the whole range, and close to the threshold."""
+
+    id: str
+    title: str
+    alt: str
+    panels: tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...]
+    """Title, edges in tokens, counts."""
+    threshold: int
+    uncertain_from: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """How busy each row is over time: the share of minutes with a record, 0 to 1, one cell for each interval."""
+
+    id: str
+    title: str
+    alt: str
+    edges_us: tuple[int, ...]
+    labels: tuple[str, ...]
+    rows: tuple[tuple[float, ...], ...]
+    window_us: tuple[int, int]
+    tail_until_us: int
+    gaps_us: tuple[tuple[int, int], ...]
+
+
+Chart = TimeBars | TokenBars | HeatMap
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A chart with the same data as a table beside it."""
+
+    chart: Chart
+    table: Table
+
+
+Block = Paragraph | Bullets | Terms | Table | Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the page. `id` is stable: links and programs use it."""
+
+    id: str
+    title: str
+    blocks: tuple[Block, ...]
+
+    @property
+    def broad(self) -> bool:
+        """Whether it has a table with so many columns that paper is better turned."""
+        return any(isinstance(block, Table) and len(block.columns) > UPRIGHT_COLUMNS for block in self.blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """All that is said. `kind` is `report`, `notice` or `worksheet`; `facts` are the lines under the title."""
+
+    kind: str
+    title: str
+    subject: Span
+    verdict: str
+    facts: tuple[tuple[str, Line], ...]
+    sections: tuple[Section, ...]

@@ -1,0 +1,108 @@
+"""How does a page read in a ticket?
+
+CommonMark with tables. Text of strangers stands in code spans, our own words have every mark of the language escaped;
+charts are left out, as their data stands in tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kvforensics import escape
+from kvforensics.page import (
+    Block,
+    Bullets,
+    Cell,
+    Code,
+    Column,
+    Figure,
+    Link,
+    Page,
+    Paragraph,
+    Quoted,
+    Span,
+    Table,
+    Terms,
+)
+
+_MARKS = re.compile(r"([\\`*_\[\]<>|~#!&$])")
+ROWS = 100
+"""Rows of a table; a ticket is no place for thousands. The other media have more."""
+
+
+def render(page: Page) -> bytes:
+    """The page as UTF-8 bytes."""
+    return ("\n".join(_lines(page)) + "\n").encode("utf-8")
+
+
+def _lines(page: Page) -> Iterator[str]:
+    yield f"# {_words(page.title)}: {_span(page.subject)}"
+    yield ""
+    if page.verdict:
+        yield f"**{_words(page.verdict)}**"
+        yield ""
+    for name, line in page.facts:
+        yield f"- {_words(name)}: {_line(line)}"
+    for section in page.sections:
+        yield ""
+        yield f"## {_words(section.title)}"
+        for block in section.blocks:
+            yield ""
+            yield from _block(block)
+
+
+def _block(block: Block) -> Iterator[str]:
+    match block:
+        case Paragraph(line):
+            yield _line(line)
+        case Bullets(lines):
+            yield from (f"- {_line(line)}" for line in lines)
+        case Terms(pairs):
+            yield from (f"- **{_words(word)}**: {_words(meaning)}" for word, meaning in pairs)
+        case Table():
+            yield from _table(block)
+        case Figure(table=table):
+            yield from _table(table)
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield f"**{_words(table.caption)}**"
+    yield ""
+    yield f"| {' | '.join(_words(column.title) for column in table.columns)} |"
+    yield f"|{'|'.join('---' for _ in table.columns)}|"
+    for row in table.rows[:ROWS]:
+        yield f"| {' | '.join(_cell(cell, column) for cell, column in zip(row, table.columns, strict=True))} |"
+    if len(table.rows) > ROWS:
+        yield ""
+        yield f"{len(table.rows) - ROWS:,} more rows are in the HTML and JSON reports."
+
+
+def _cell(cell: Cell, column: Column) -> str:
+    match cell:
+        case None:
+            return _words(column.empty)
+        case int() | float():
+            return f"{cell:,}"
+        case _:
+            return _span(cell)
+
+
+def _line(line: tuple[Span, ...]) -> str:
+    return "".join(_span(span) for span in line)
+
+
+def _span(span: Span) -> str:
+    match span:
+        case Quoted(text, cut):
+            return escape.markdown(text) + (f" ({cut:,} more characters)" if cut else "")
+        case Code(text):
+            return escape.markdown(text)
+        case Link(text, file):
+            return f"{_words(text)} {escape.markdown(file)}"
+        case _:
+            return _words(span)
+
+
+def _words(text: str) -> str:
+    return _MARKS.sub(r"\\\1", escape.terminal(text))

@@ -1,0 +1,1 @@
+"""What is told of a case, to whom, and in which words?"""
