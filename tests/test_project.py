@@ -24,9 +24,13 @@ IMPORTED_AS: dict[str, str] = {}
 DATA_ONLY = {"tzdata"}
 
 
+FOR_DEVELOPERS = {"dev", "bench"}
+
+
 def dependencies() -> list[str]:
-    extras = {name: wanted for name, wanted in PROJECT["optional-dependencies"].items() if name not in {"dev", "bench"}}
-    wanted = [*PROJECT["dependencies"], *(text for extra in extras.values() for text in extra)]
+    """What users install, also with an extra."""
+    extras = PROJECT["optional-dependencies"]
+    wanted = [*PROJECT["dependencies"], *(t for name in extras if name not in FOR_DEVELOPERS for t in extras[name])]
     return [re.split(r"[<>=!~ \[;]", text)[0] for text in wanted]
 
 

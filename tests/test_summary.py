@@ -50,7 +50,8 @@ def made(data: Ingested, findings: list[dict[str, object]] | None = None) -> dic
     coverage = Coverage(
         0, 60_500_000, window_covered=False, assumed=False, unbounded=False, gaps=((0, 1_000_000),), logs=(log,)
     )
-    judgement = Judgement(pa.Table.from_pylist(findings or [], schema=FINDINGS), COUNTS, (("code", "message"),), 1)
+    rows = pa.Table.from_pylist(findings or [], schema=FINDINGS)
+    judgement = Judgement(rows, COUNTS, (("code", "message"),), 1, rows.slice(0, 0))
     return summarise(
         incident, (), data, coverage, judgement, Verdict("exposed", 10, complete=True), assume_complete=False
     )

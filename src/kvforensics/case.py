@@ -25,7 +25,7 @@ from kvforensics.formats import all_formats
 from kvforensics.gather import Ingested
 from kvforensics.incident import DEFAULT_INCIDENT, Incident, load_incident
 from kvforensics.ingest import IngestRequest, ingest
-from kvforensics.judge import judge
+from kvforensics.judge import Judgement, judge
 from kvforensics.mapping import Mapping, load_mapping
 from kvforensics.scanned import Keep
 from kvforensics.store import Store
@@ -75,6 +75,8 @@ class CheckResult:
     findings: pa.Table
     top: tuple[dict[str, Any], ...]
     exit_status: int
+    context: pa.Table
+    """Source and line of the records of other models that the judgement leaned on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ class Case:
         summary = summarise(
             incident, rules, ingested, coverage, judgement, verdict, assume_complete=options.assume_complete
         )
-        result = _result(summary, judgement.findings, ingested, verdict)
+        result = _result(summary, judgement, ingested, verdict)
         self._checked = _Checked(options, incident, exclusions, mappings, ingested, result)
         return result
 
@@ -150,8 +152,12 @@ class Case:
         findings, ingested = checked.result.findings, checked.ingested
         with case_folder(Path(directory)) as writer:
             writer.findings(finding.documents(findings, _locators(ingested)))
-            writer.records(_kept(ingested, keep_all=checked.options.keep_all))
+            kept, context = _kept(ingested, checked.result.context, keep_all=checked.options.keep_all)
+            writer.records(_in_order(kept, ingested))
+            writer.context(_in_order(context, ingested))
             writer.activity(ingested.activity)
+            writer.kept("exclusions", {k: v for e in checked.exclusions for k, v in e.contents.items()})
+            writer.kept("queries", {f"{q.stem}.sql": q.data for q in catalog.all_queries()})
             writer.rejected(_in_order(ingested.rejects, ingested))
             if checked.options.evidence:
                 writer.evidence(_blobs(findings, ingested))
@@ -199,13 +205,14 @@ def _state(ingested: Ingested) -> dict[str, bool]:
     }
 
 
-def _result(summary: dict[str, Any], findings: pa.Table, ingested: Ingested, verdict: Verdict) -> CheckResult:
+def _result(summary: dict[str, Any], judgement: Judgement, ingested: Ingested, verdict: Verdict) -> CheckResult:
+    findings = judgement.findings
     locators = _locators(ingested)
     top: list[dict[str, Any]] = []
     for disposition in finding.SERIOUS:
         rows = findings.filter(pc.field("disposition") == disposition).slice(0, TOP - len(top))
         top += [finding.written(d) for d in finding.documents(rows, locators)]
-    return CheckResult(summary, findings, tuple(top), verdict.exit_status)
+    return CheckResult(summary, findings, tuple(top), verdict.exit_status, judgement.context)
 
 
 def _locators(ingested: Ingested) -> finding.Locators:
@@ -220,12 +227,18 @@ def _blobs(findings: pa.Table, ingested: Ingested) -> Iterator[bytes]:
                 yield blob
 
 
-def _kept(ingested: Ingested, *, keep_all: bool) -> pa.Table:
-    """The records that a case keeps: those on the model or possibly so, or all of them."""
+def _kept(ingested: Ingested, context: pa.Table, *, keep_all: bool) -> tuple[pa.Table, pa.Table]:
+    """The records that a case keeps: those on the model or possibly so, or all of them; and those they were judged with."""
     records = ingested.records
-    if not keep_all:
-        records = records.filter(pc.fill_null(records["model_match"], fill_value=True))
-    return _in_order(records, ingested)
+    if keep_all:
+        return records, records.slice(0, 0)
+    on_model = pc.fill_null(records["model_match"], fill_value=True)
+    others = records.filter(pc.invert(on_model))
+    keys = ["source", "line"]
+    # Acero joins no lists, so the rows are found by their keys alone.
+    places = others.select(keys).append_column("at", pa.array(range(others.num_rows), type=pa.int64()))
+    wanted = places.join(context.cast(places.select(keys).schema), keys=keys, join_type="left semi")
+    return records.filter(on_model), others.take(wanted["at"])
 
 
 def _in_order(table: pa.Table, ingested: Ingested) -> pa.Table:
@@ -254,6 +267,7 @@ def _case_document(checked: _Checked) -> dict[str, Any]:
             "evidence": options.evidence,
         },
         "inputs": checked.result.summary["inputs"],
+        "settled": dict(zip(("in_window", "over_threshold"), checked.ingested.settled, strict=True)),
         "summary": checked.result.summary,
         "queries": dict(catalog.digests()),
     }

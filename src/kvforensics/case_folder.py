@@ -6,12 +6,8 @@ bytes: nothing here knows a clock, a host or a path, save `run.json`, which is o
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -22,8 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kvforensics import finding
-from kvforensics.errors import KvForensicsError, UsageError
+from kvforensics.errors import UsageError
 from kvforensics.escape import terminal
+from kvforensics.whole import refuse_taken, whole_folder
 
 ROWS = 65536
 _PARQUET: dict[str, Any] = {
@@ -35,11 +32,7 @@ Json = Mapping[str, Any]
 
 def refuse_unusable(target: Path, scanned: Sequence[Path]) -> None:
     """Raise `UsageError` where a case cannot be put: it exists, or lies inside what is scanned."""
-    if target.is_symlink() or target.exists():
-        if not target.is_dir():
-            raise UsageError("is not a folder", where=str(target), advice="name another folder for the case")
-        if any(target.iterdir()):
-            raise UsageError("exists and is not empty", where=str(target), advice="name another folder for the case")
+    refuse_taken(target)
     place = target.resolve()
     for path in scanned:
         if path.is_dir() and place.is_relative_to(path.resolve()):
@@ -52,31 +45,8 @@ def refuse_unusable(target: Path, scanned: Sequence[Path]) -> None:
 @contextmanager
 def case_folder(target: Path) -> Iterator[CaseWriter]:
     """A writer for a folder that takes its name when the block ends, and leaves nothing behind when it fails."""
-    partial: Path | None = None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
+    with whole_folder(target, "the case") as partial:
         yield CaseWriter(partial)
-        partial.chmod(0o755)
-        if target.is_dir():
-            target.rmdir()
-        partial.rename(target)
-        partial = None
-    except (OSError, pa.ArrowException) as error:
-        raise _not_written(target, error) from error
-    finally:
-        if partial is not None:
-            shutil.rmtree(partial, ignore_errors=True)
-
-
-def _not_written(target: Path, error: Exception) -> KvForensicsError:
-    number = error.errno if isinstance(error, OSError) else None
-    if number in {errno.ENOTEMPTY, errno.EEXIST}:
-        return UsageError("exists and is not empty", where=str(target), advice="name another folder for the case")
-    full = number in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error)
-    why = "the disk is full" if full else f"it cannot be written ({os.strerror(number) if number else error})"
-    advice = "free some space or name another folder" if full else "name another folder"
-    return KvForensicsError(f"the case was not written: {why}", where=str(target), advice=advice)
 
 
 class CaseWriter:
@@ -104,6 +74,10 @@ class CaseWriter:
         """`records.parquet`."""
         self._table("records.parquet", _plain(table))
 
+    def context(self, table: pa.Table) -> None:
+        """`context.parquet`: records of other models that the judgement of those on the model leaned on."""
+        self._table("context.parquet", _plain(table))
+
     def activity(self, table: pa.Table) -> None:
         """`activity.parquet`: when each source has records of any kind."""
         self._table("activity.parquet", table)
@@ -130,6 +104,14 @@ class CaseWriter:
         for blob in blobs:
             (folder / hashlib.sha256(blob).hexdigest()).write_bytes(blob)
 
+    def kept(self, folder: str, contents: Mapping[str, bytes]) -> None:
+        """Copies of files that steered the run, by name."""
+        place = self._folder / folder
+        place.mkdir()
+        for name, content in contents.items():
+            (place / name).write_bytes(content)
+            self._remember(place / name)
+
     def document(self, name: str, value: Json) -> None:
         """One JSON document with sorted keys."""
         path = self._folder / name
@@ -145,7 +127,7 @@ class CaseWriter:
 
     def _remember(self, path: Path) -> None:
         with path.open("rb") as file:
-            self.digests[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+            self.digests[path.relative_to(self._folder).as_posix()] = hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _put(write: Callable[[bytes], object], value: Json) -> None:

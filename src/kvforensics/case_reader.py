@@ -6,6 +6,7 @@ lazily, in batches. A case may come from somebody else, so nothing in it is trus
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ NEWEST = 1
 BATCH_ROWS = 8192
 LARGEST_DOCUMENT = 512 << 20
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_KEPT = re.compile(r"exclusions/[0-9a-f]{64}|queries/[0-9]{3}_[a-z_]+\.sql")
 _KINDS: tuple[tuple[str, type], ...] = (
     ("tool", dict), ("incident", dict), ("exclusions", list), ("options", dict), ("inputs", list), ("summary", dict),
     ("queries", dict), ("files", dict),
@@ -106,6 +108,19 @@ class StoredCase:
         if not _DIGEST.fullmatch(sha256) or path.is_symlink() or not path.is_file():
             return None
         return path.read_bytes()
+
+    def kept(self, name: str, sha256: str, largest: int = LARGEST_DOCUMENT) -> bytes:
+        """The bytes of a file that steered the run. Raises `EvidenceError` where it is not the one with this digest."""
+        where = f"{self.folder.name}/{name}"
+        if not _KEPT.fullmatch(name):
+            raise EvidenceError("names a file that no case keeps", where=f"{self.folder.name}/case.json")
+        path = self._path(name)
+        if path.stat().st_size > largest:
+            raise EvidenceError("is too large", where=where)
+        data = path.read_bytes()
+        if hashlib.sha256(data).hexdigest() != sha256:
+            raise EvidenceError("differs from its digest", where=where)
+        return data
 
     def _has(self, name: str) -> bool:
         return f"{name}.parquet" in self.files

@@ -26,7 +26,7 @@ _STEM = re.compile(r"[0-9]{3}_[a-z_]+")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One query file. `parameters` are the names it binds, `digest` is the SHA-256 of the file."""
+    """One query file. `parameters` are the names it binds, `digest` is the SHA-256 of the file, `data` the file itself."""
 
     stem: str
     title: str
@@ -35,6 +35,7 @@ class Query:
     limits: str
     sql: str
     digest: str
+    data: bytes
 
     def bind(self, values: Mapping[str, Value] | None = None) -> dict[str, Value]:
         """The values of exactly the parameters that the query has. Raises where one is missing or unknown."""
@@ -80,6 +81,7 @@ def parse_query(stem: str, data: bytes) -> Query:
         limits=header["limits"],
         sql=sql,
         digest=hashlib.sha256(data).hexdigest(),
+        data=data,
     )
 
 

@@ -10,7 +10,7 @@ import hashlib
 import ipaddress
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,34 +51,52 @@ class ExclusionRule:
 
 @dataclass(frozen=True, slots=True)
 class ExclusionSet:
-    """The rules of one file. `name` is the file's own name; `lists` holds name and SHA-256 of each `@file` it reads."""
+    """The rules of one file.
+
+    `name` is the file's own name; `lists` holds name and SHA-256 of each `@file` it reads. `contents` are the bytes of all
+    of these by SHA-256, so that a case can keep what was applied.
+    """
 
     name: str
     digest: str
     lists: tuple[tuple[str, str], ...]
     rules: tuple[ExclusionRule, ...]
+    contents: Mapping[str, bytes]
 
 
 def load_exclusions(paths: Sequence[Path], scanned: Sequence[Path] = ()) -> tuple[ExclusionSet, ...]:
     """The exclusion files, in the order given. Raises `UsageError` for a file that is not valid or lies in `scanned`."""
-    sets: list[ExclusionSet] = []
     seen: dict[str, str] = {}
-    for path in paths:
-        data = _read(path, str(path), scanned)
-        root = read_toml(data, str(path), SCHEMA)
-        root.known(("schema", "rule"))
-        lists: dict[str, str] = {}
-        rules = []
-        for table in root.tables("rule"):
-            rule = _rule(table, path, scanned, lists)
-            if rule.id in seen:
-                table.fail("id", f"{rule.id!r} is already used in {seen[rule.id]}")
-            seen[rule.id] = path.name
-            rules.append(rule)
-        sets.append(
-            ExclusionSet(path.name, hashlib.sha256(data).hexdigest(), tuple(sorted(lists.items())), tuple(rules))
-        )
-    return tuple(sets)
+
+    def beside(path: Path) -> Callable[[str, str], bytes]:
+        return lambda name, where: _read(path.parent / name, where, scanned)
+
+    return tuple(
+        parse_exclusions(_read(path, str(path), scanned), path.name, str(path), beside(path), seen) for path in paths
+    )
+
+
+def parse_exclusions(
+    data: bytes, name: str, where: str, read_list: Callable[[str, str], bytes], seen: dict[str, str]
+) -> ExclusionSet:
+    """The rules in a file's bytes.
+
+    `where` is its name in errors, `read_list` gives the bytes of an `@file` by its name and its place in errors, and `seen`
+    collects the rule ids of all files, as no two rules may share one.
+    """
+    root = read_toml(data, where, SCHEMA)
+    root.known(("schema", "rule"))
+    lists: dict[str, bytes] = {}
+    rules = []
+    for table in root.tables("rule"):
+        rule = _rule(table, read_list, lists)
+        if rule.id in seen:
+            table.fail("id", f"{rule.id!r} is already used in {seen[rule.id]}")
+        seen[rule.id] = name
+        rules.append(rule)
+    digests = {key: hashlib.sha256(content).hexdigest() for key, content in sorted(lists.items())}
+    contents = {hashlib.sha256(content).hexdigest(): content for content in (data, *lists.values())}
+    return ExclusionSet(name, hashlib.sha256(data).hexdigest(), tuple(digests.items()), tuple(rules), contents)
 
 
 def _read(path: Path, where: str, scanned: Sequence[Path]) -> bytes:
@@ -97,7 +115,7 @@ def _read(path: Path, where: str, scanned: Sequence[Path]) -> bytes:
         raise UsageError(f"cannot be read: {error.strerror}", where=where) from error
 
 
-def _rule(table: Table, path: Path, scanned: Sequence[Path], lists: dict[str, str]) -> ExclusionRule:
+def _rule(table: Table, read_list: Callable[[str, str], bytes], lists: dict[str, bytes]) -> ExclusionRule:
     table.known(("id", "category", "reason", "approved_by", "valid_from", "valid_until", *FIELDS))
     ident, category = table.string("id"), table.string("category")
     if category not in CATEGORIES:
@@ -105,13 +123,15 @@ def _rule(table: Table, path: Path, scanned: Sequence[Path], lists: dict[str, st
     since, until = (table.instant(k) if k in table.values else None for k in ("valid_from", "valid_until"))
     if since is not None and until is not None and since >= until:
         table.fail("valid_until", "should be later than valid_from")
-    matchers = tuple((field, _values(table, field, path, scanned, lists)) for field in FIELDS if field in table.values)
+    matchers = tuple((field, _values(table, field, read_list, lists)) for field in FIELDS if field in table.values)
     if not matchers:
         table.fail("id", f"{ident!r} has no matcher", f"give at least one of: {', '.join(FIELDS)}")
     return ExclusionRule(ident, category, table.string("reason"), table.string("approved_by"), since, until, matchers)
 
 
-def _values(table: Table, field: str, path: Path, scanned: Sequence[Path], lists: dict[str, str]) -> tuple[str, ...]:
+def _values(
+    table: Table, field: str, read_list: Callable[[str, str], bytes], lists: dict[str, bytes]
+) -> tuple[str, ...]:
     given = (table.string(field),) if type(table.values[field]) is str else table.strings(field)
     values: list[str] = []
     for value in given:
@@ -122,10 +142,10 @@ def _values(table: Table, field: str, path: Path, scanned: Sequence[Path], lists
         if not name or Path(name).is_absolute():
             table.fail(field, f"{value!r} should name a file beside the rule file")
         where = f"{table.where}: {field} {value}"
-        data = _read(path.parent / name, where, scanned)
+        data = read_list(name, where)
         if len(data) > MAX_LIST_BYTES:
             raise UsageError(f"longer than {MAX_LIST_BYTES} bytes", where=where)
-        lists[name] = hashlib.sha256(data).hexdigest()
+        lists[name] = data
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:

@@ -6,13 +6,13 @@ queries; here is only the order, the loops that run until nothing changes, and t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from kvforensics.catalog import Value, query
+from kvforensics.catalog import Query, Value, query
 from kvforensics.errors import EvidenceError
 from kvforensics.exclusion import ExclusionRule, match_client_ips
 from kvforensics.store import Store
@@ -20,6 +20,7 @@ from kvforensics.store import Store
 if TYPE_CHECKING:
     from kvforensics.incident import Incident
 
+Ask = Callable[[str], Query]
 _RULES = pa.schema(
     [("rule_id", pa.string()), ("ordinal", pa.int64()), ("valid_from", pa.int64()), ("valid_until", pa.int64())]
 )
@@ -107,13 +108,14 @@ class Judgement:
 
     `findings` has the canonical columns, then `disposition`, the four parts, `excluded_by`, `duplicate_of` and
     `call_tenant`; `replay_of` and `duplicate_of` are `source:line` where the other record is in the evidence. `rounds` is
-    how often ties were followed.
+    how often ties were followed. `context` are source and line of the records of other models that this leaned on.
     """
 
     findings: pa.Table
     counts: Counts
     warnings: tuple[tuple[str, str], ...]
     rounds: int
+    context: pa.Table
 
 
 def judge(
@@ -124,38 +126,40 @@ def judge(
     off_model_dropped: int = 0,
     settled: tuple[int, int] = (0, 0),
     sampled: bool = False,
+    ask: Ask = query,
 ) -> Judgement:
     """Judge the relation `records` of the store.
 
     `off_model_dropped` is the number of records on other models that the reader counted but did not keep, `settled` that of
-    records which are outside by window or threshold whatever else is known, `sampled` whether
-    a sampled source leaves the counts without an upper bound. Raises `EvidenceError` where the sums do not add up.
+    records which are outside by window or threshold whatever else is known, `sampled` whether a sampled source leaves the
+    counts without an upper bound, `ask` gives a query by its stem. Raises `EvidenceError` where the sums do not add up.
     """
-    _register_rules(store, rules)
-    store.create_table_as("sources", query("001_sources"))
-    store.create_table_as("parts", query("110_parts"), {
+    _register_rules(store, ask, rules)
+    store.create_table_as("sources", ask("001_sources"))
+    store.create_table_as("parts", ask("110_parts"), {
         "start_us": incident.start_us,
         "end_us": incident.end_us,
         "uncertain_until_us": incident.uncertain_until_us,
         "prompt_tokens_over": incident.prompt_tokens_over,
         "uncertain_from": incident.uncertain_from,
     })  # fmt: skip
-    rounds = _tie(store)
+    rounds = _tie(store, ask)
     for name, stem in (
         ("members", "210_members"), ("calls", "220_calls"), ("replay_targets", "230_replay_targets"),
         ("verdicts", "231_verdicts"), ("rule_matches", "240_rule_matches"), ("excluded_calls", "241_excluded_calls"),
         ("possible_duplicates", "250_possible_duplicates"), ("dispositions", "260_dispositions"),
     ):  # fmt: skip
-        store.create_table_as(name, query(stem))
+        store.create_table_as(name, ask(stem))
     for stem in _AUDITS:
-        if broken := store.run(query(stem)).num_rows:
+        if broken := store.run(ask(stem)).num_rows:
             raise EvidenceError(f"the judgement does not add up: {broken} rows", where=stem)
-    counts = _count(store, off_model_dropped, settled, sampled=sampled)
-    findings = store.run(query("270_findings"))
-    return Judgement(findings, counts, tuple(_warnings(store, counts)), rounds)
+    counts = _count(store, ask, off_model_dropped, settled, sampled=sampled)
+    findings = store.run(ask("270_findings"))
+    context = store.run(ask("280_context"))
+    return Judgement(findings, counts, tuple(_warnings(store, ask, counts)), rounds, context)
 
 
-def _register_rules(store: Store, rules: Sequence[ExclusionRule]) -> None:
+def _register_rules(store: Store, ask: Ask, rules: Sequence[ExclusionRule]) -> None:
     heads: list[dict[str, Value]] = [
         {"rule_id": r.id, "ordinal": i, "valid_from": r.valid_from_us, "valid_until": r.valid_until_us}
         for i, r in enumerate(rules)
@@ -167,55 +171,55 @@ def _register_rules(store: Store, rules: Sequence[ExclusionRule]) -> None:
     ]  # fmt: skip
     pairs: list[tuple[str, str]] = []
     if any(field == "client_ip" for r in rules for field, _ in r.matchers):
-        pairs = match_client_ips(rules, store.run(query("002_client_ips"))["client_ip"].to_pylist())
+        pairs = match_client_ips(rules, store.run(ask("002_client_ips"))["client_ip"].to_pylist())
     store.register("rules", pa.Table.from_pylist(heads, schema=_RULES))
     store.register("rule_values", pa.Table.from_pylist(values, schema=_RULE_VALUES))
     ips = [{"rule_id": rule_id, "client_ip": ip} for rule_id, ip in pairs]
     store.register("rule_ips", pa.Table.from_pylist(ips, schema=_RULE_IPS))
 
 
-def _tie(store: Store) -> int:
+def _tie(store: Store, ask: Ask) -> int:
     """Follow ties until nothing changes; the number of rounds.
 
     Ids of a call come first. What they tie decides which ids of a request are unambiguous, and what those tie can
     settle others, so that is repeated until a look finds nothing.
     """
-    store.create_table_as("shared_ids", query("201_shared_ids"))
-    store.create_table_as("ties", query("202_call_ties"))
+    store.create_table_as("shared_ids", ask("201_shared_ids"))
+    store.create_table_as("ties", ask("202_call_ties"))
     rounds = 0
     while True:
-        store.create_table_as("labels", query("203_labels_first"))
+        store.create_table_as("labels", ask("203_labels_first"))
         before = None
-        while (total := _one(store, "205_labels_sum")["total"]) != before:
+        while (total := _one(store, ask, "205_labels_sum")["total"]) != before:
             before = total
-            store.create_table_as("labels", query("204_labels_next"))
+            store.create_table_as("labels", ask("204_labels_next"))
             rounds += 1
-        store.create_table_as("contested_ids", query("206_contested_ids"))
-        store.create_table_as("request_ties", query("207_request_ties"))
-        if not _one(store, "208_count_request_ties")["ties"]:
+        store.create_table_as("contested_ids", ask("206_contested_ids"))
+        store.create_table_as("request_ties", ask("207_request_ties"))
+        if not _one(store, ask, "208_count_request_ties")["ties"]:
             return rounds
-        store.create_table_as("ties", query("209_ties_joined"))
+        store.create_table_as("ties", ask("209_ties_joined"))
 
 
-def _one(store: Store, stem: str, parameters: dict[str, Value] | None = None) -> dict[str, int]:
-    row: dict[str, int] = store.run(query(stem), parameters).to_pylist()[0]
+def _one(store: Store, ask: Ask, stem: str, parameters: dict[str, Value] | None = None) -> dict[str, int]:
+    row: dict[str, int] = store.run(ask(stem), parameters).to_pylist()[0]
     return row
 
 
-def _count(store: Store, off_model_dropped: int, settled: tuple[int, int], *, sampled: bool) -> Counts:
-    r, t = _one(store, "301_responses"), _one(store, "302_tenants")
-    outside = OutsideCounts(**_one(store, "303_outside", {"off_model_dropped": off_model_dropped}))
+def _count(store: Store, ask: Ask, off_model_dropped: int, settled: tuple[int, int], *, sampled: bool) -> Counts:
+    r, t = _one(store, ask, "301_responses"), _one(store, ask, "302_tenants")
+    outside = OutsideCounts(**_one(store, ask, "303_outside", {"off_model_dropped": off_model_dropped}))
     by_window, by_threshold = settled
     outside = replace(
         outside, in_window=outside.in_window + by_window, over_threshold=outside.over_threshold + by_threshold
     )
     upper = r["affected"] + r["possible"] + r["replays"] + r["guessed"]
     overlaps: dict[str, list[tuple[str, int]]] = {}
-    for row in store.run(query("305_rule_overlaps")).to_pylist():
+    for row in store.run(ask("305_rule_overlaps")).to_pylist():
         overlaps.setdefault(row["rule_id"], []).append((row["other_id"], row["records"]))
     by_rule = tuple(
         RuleCount(**row, overlaps=tuple(overlaps.get(row["rule_id"], ())))
-        for row in store.run(query("304_rules")).to_pylist()
+        for row in store.run(ask("304_rules")).to_pylist()
     )
     records = r["records"] + off_model_dropped + sum(settled)
     flagged = r["affected"] + r["possible"] + r["replays"] + r["excluded"] + r["duplicates"]
@@ -235,7 +239,7 @@ def _count(store: Store, off_model_dropped: int, settled: tuple[int, int], *, sa
     )
 
 
-def _warnings(store: Store, counts: Counts) -> list[tuple[str, str]]:
+def _warnings(store: Store, ask: Ask, counts: Counts) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for rule in counts.excluded.by_rule:
         if rule.straddling:
@@ -246,7 +250,7 @@ def _warnings(store: Store, counts: Counts) -> list[tuple[str, str]]:
             ))  # fmt: skip
         if not rule.hits:
             found.append(("rule_matched_nothing", f"rule {rule.rule_id} matched no record that may be on the model"))
-    d = _one(store, "306_disagreements")
+    d = _one(store, ask, "306_disagreements")
     if d["calls"]:
         parts = ", ".join(f"{k} {d[k]}" for k in ("on_model", "in_window", "over_threshold", "served") if d[k])
         found.append(("records_disagree", f"records of {d['calls']} calls contradict each other ({parts})"))

@@ -32,8 +32,6 @@ def summarise(
     verdict: Verdict, *, assume_complete: bool,
 ) -> dict[str, Any]:  # fmt: skip
     """The summary. Keys that the contract does not name (`title`, `undetermined_because`, `coverage.logs` ...) are extra."""
-    counts = judgement.counts
-    upper = counts.responses.upper
     warnings = dict.fromkeys((*ingested.warnings, *judgement.warnings))
     return {
         "schema": SCHEMA,
@@ -43,6 +41,22 @@ def summarise(
         "complete": verdict.complete,
         "undetermined_because": list(verdict.reasons),
         "assertions": {"complete": assume_complete},
+        **counted(judgement, rules),
+        "ledger": {
+            "files": len(ingested.inputs),
+            **{key: sum(getattr(report, key) for report in ingested.inputs) for key in _LEDGER},
+        },
+        "coverage": _coverage(coverage),
+        "inputs": [_input(report) for report in ingested.inputs],
+        "warnings": [{"code": code, "message": message} for code, message in warnings],
+    }
+
+
+def counted(judgement: Judgement, rules: Sequence[ExclusionRule]) -> dict[str, Any]:
+    """The part of the summary that follows from the judgement alone, so that a second judgement can be held against it."""
+    counts = judgement.counts
+    upper = counts.responses.upper
+    return {
         "responses": asdict(counts.responses),
         "tenants": asdict(counts.tenants),
         "excluded": _excluded(judgement, rules),
@@ -53,13 +67,6 @@ def summarise(
         "duplicates": counts.duplicates,
         "replays": counts.replays,
         "outside": asdict(counts.outside),
-        "ledger": {
-            "files": len(ingested.inputs),
-            **{key: sum(getattr(report, key) for report in ingested.inputs) for key in _LEDGER},
-        },
-        "coverage": _coverage(coverage),
-        "inputs": [_input(report) for report in ingested.inputs],
-        "warnings": [{"code": code, "message": message} for code, message in warnings],
     }
 
 

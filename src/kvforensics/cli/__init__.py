@@ -22,6 +22,11 @@ from kvforensics.errors import KvForensicsError
 COMMANDS = {
     "check": "Read logs, judge every request, print the verdict.",
     "report": "Tell a case to people: HTML, Markdown, JSON, PDF, notices.",
+    "export": "Hand a case over: evidence bundle, timeline, SIEM events, tables, public counts.",
+    "verify": "Check a case or bundle again: digests, signature, and that the findings follow.",
+    "custody": "Who had a case or bundle, when; add to it.",
+    "diff": "What changed between two cases.",
+    "sql": "Ask a case anything, with one SELECT.",
     "formats": "The log formats it reads, and what each can and cannot show.",
     "incidents": "Incident files: list, show, validate, new.",
 }

@@ -1,0 +1,75 @@
+"""What changed between two cases? Prints findings, numbers and their causes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kvforensics.cli import emit
+
+if TYPE_CHECKING:
+    from kvforensics.difference import Difference, Place
+
+MOST = 50
+DIFFERENT = 10
+
+
+@click.command(name="diff")
+@click.argument("before", metavar="CASE")
+@click.argument("after", metavar="CASE")
+@click.option("--json", "as_json", is_flag=True, help="Print everything that differs as JSON.")
+def command(before: str, after: str, as_json: bool) -> int:  # noqa: FBT001 - click hands it over by name
+    """Say what changed from the first case to the second: new logs, another rule, other findings.
+
+    Exit status: 0 nothing differs, 10 something does.
+    """
+    from kvforensics.case_reader import open_case
+    from kvforensics.difference import compare
+
+    found = compare(open_case(Path(before)), open_case(Path(after)))
+    if as_json:
+        document = {"schema": "kvforensics.diff/1", "different": found.found, **asdict(found)}
+        emit(json.dumps(document, indent=2, ensure_ascii=True))
+    else:
+        emit("\n".join(_lines(found)))
+    return DIFFERENT if found.found else 0
+
+
+def _lines(found: Difference) -> list[str]:
+    from kvforensics.escape import terminal
+
+    if not found.found:
+        return ["Nothing differs."]
+    lines = []
+    if found.causes:
+        lines += ["Why", *(f"  - {c.kind} {terminal(c.name)}: {c.change}" for c in found.causes)]
+    if found.numbers:
+        lines += ["Numbers", *(f"  - {terminal(path)}: {_value(one)} -> {_value(other)}" for path, one, other in found.numbers)]
+    for title, places in (("New findings", found.added), ("Findings that are gone", found.removed)):
+        if places:
+            lines += [f"{title}: {len(places)}", *(f"  - {_place(p)}" for p in places[:MOST]), *_more(len(places))]
+    if found.changed:
+        lines.append(f"Findings that changed: {len(found.changed)}")
+        for one in found.changed[:MOST]:
+            changes = "; ".join(f"{key} {_value(old)} -> {_value(new)}" for key, old, new in one.fields)
+            lines.append(f"  - {_place(one.place)}: {changes}")
+        lines += _more(len(found.changed))
+    return [*lines, f"Findings that are the same: {found.same}"]
+
+
+def _place(place: Place) -> str:
+    from kvforensics.escape import terminal
+
+    return f"{terminal(place.source)}:{place.line} ({place.disposition})"
+
+
+def _value(value: Any) -> str:
+    return "not known" if value is None else json.dumps(value, ensure_ascii=True)
+
+
+def _more(count: int) -> list[str]:
+    return [f"  ... and {count - MOST} more; --json has them all"] if count > MOST else []

@@ -1,0 +1,84 @@
+"""How does an output appear whole, or not at all?
+
+Everything is written under a temporary name beside the target and renamed at the end; a failure leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+
+from kvforensics.errors import KvForensicsError, UsageError
+
+_TAKEN = {errno.ENOTEMPTY, errno.EEXIST}
+
+
+@contextmanager
+def whole_folder(target: Path, what: str) -> Iterator[Path]:
+    """A temporary folder that takes the name `target` when the block ends; `what` is its name in errors ("the case").
+
+    The target may be an empty folder. Raises `UsageError` where it holds something already.
+    """
+    partial: Path | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
+        yield partial
+        partial.chmod(0o755)
+        if target.is_dir():
+            target.rmdir()
+        partial.rename(target)
+        partial = None
+    except (OSError, pa.ArrowException) as error:
+        raise _not_written(target, what, error) from error
+    finally:
+        if partial is not None:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
+def whole_file(target: Path, what: str) -> Iterator[Path]:
+    """A temporary file that takes the name `target` when the block ends. Raises `UsageError` where the name is taken."""
+    if target.is_symlink() or target.exists():
+        raise UsageError("exists already", where=str(target), advice="name another file")
+    partial: Path | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        number, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
+        os.close(number)
+        partial = Path(name)
+        yield partial
+        partial.chmod(0o644)
+        partial.rename(target)
+        partial = None
+    except (OSError, pa.ArrowException) as error:
+        raise _not_written(target, what, error) from error
+    finally:
+        if partial is not None:
+            partial.unlink(missing_ok=True)
+
+
+def refuse_taken(target: Path) -> None:
+    """Raise `UsageError` where a new folder cannot take this name."""
+    if target.is_symlink() or target.exists():
+        if not target.is_dir() or target.is_symlink():
+            raise UsageError("is not a folder", where=str(target), advice="name another folder")
+        if any(target.iterdir()):
+            raise UsageError("exists and is not empty", where=str(target), advice="name another folder")
+
+
+def _not_written(target: Path, what: str, error: Exception) -> KvForensicsError:
+    number = error.errno if isinstance(error, OSError) else None
+    if number in _TAKEN:
+        return UsageError("exists and is not empty", where=str(target), advice="name another folder")
+    full = number in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error)
+    why = "the disk is full" if full else f"it cannot be written ({os.strerror(number) if number else error})"
+    advice = "free some space or name another folder" if full else "name another folder"
+    return KvForensicsError(f"{what} was not written: {why}", where=str(target), advice=advice)
