@@ -36,7 +36,7 @@ def write_logs(folder: Path, records: list[dict[str, Any]], name: str = "app.jso
 
 def make_case(target: Path, logs: Path, **options: Any) -> Path:
     with Case() as case:
-        case.check(CheckOptions((str(logs),), **options))
+        case.check(CheckOptions((str(logs),), case_dir=str(target), **options))
         case.write_case(str(target), RunFacts(1.0, "here", 1))
     return target
 
