@@ -21,7 +21,7 @@ TEXT = [f for f in all_formats() if f.pattern]
 def read(folder: Path, *lines: str, name: str = "x.log") -> tuple[Any, list[dict[str, Any]]]:
     log = folder / name
     log.write_text("".join(line + "\n" for line in lines))
-    result = ingest(IngestRequest((str(log),), INCIDENT, timezones=((None, "Europe/Amsterdam"),), workers=1, keep_all=True))
+    result = ingest(IngestRequest((str(log),), INCIDENT, timezones=((None, "Europe/Amsterdam"),), workers=1, keep="all"))
     return result.inputs[0], result.records.sort_by("line").to_pylist()
 
 
