@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kvforensics.alias import Aliases
 from kvforensics.exclusion import ExclusionRule
 from kvforensics.judge import Judgement, judge
 from kvforensics.store import Store
@@ -30,6 +31,8 @@ SCHEMA = pa.schema(
         ("has_output", pa.bool_()), ("tenant", _TEXT), ("key", _TEXT), ("user", _TEXT), ("client_ip", _TEXT),
         ("user_agent", _TEXT), ("tags", pa.list_(_TEXT)), ("node", _TEXT), ("from_cache", pa.bool_()),
         ("replay_of", _TEXT), ("sample_interval", pa.float64()), ("reasons", pa.list_(_TEXT)),
+        ("duration_us", _INT), ("first_token_us", _INT), ("cached_tokens", _INT), ("response_bytes", _INT),
+        ("finish_reason", _TEXT), ("unzoned_earliest", _INT), ("unzoned_latest", _INT),
     ]
 )  # fmt: skip
 
@@ -95,16 +98,20 @@ def judged(
     store: Store | None = None,
     off_model_dropped: int = 0,
     sampled: bool = False,
+    aliases: list[dict[str, str]] | None = None,
 ) -> Judgement:
     """The judgement of these rows."""
     made = [rule(r, i) for i, r in enumerate(rules or [])]
     incident: Any = SmallIncident()
+    entries = tuple((a["kind"], a["value"], a["tenant"]) for a in aliases or [])
+    named = Aliases("aliases.toml", "0" * 64, entries) if aliases else None
+    options: dict[str, Any] = {"off_model_dropped": off_model_dropped, "sampled": sampled, "aliases": named}
     if store is not None:
         store.register("records", table(rows))
-        return judge(store, incident, made, off_model_dropped=off_model_dropped, sampled=sampled)
+        return judge(store, incident, made, **options)
     with Store(threads=2) as own:
         own.register("records", table(rows))
-        return judge(own, incident, made, off_model_dropped=off_model_dropped, sampled=sampled)
+        return judge(own, incident, made, **options)
 
 
 def dispositions(judgement: Judgement) -> dict[str, str]:

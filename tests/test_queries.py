@@ -1,8 +1,8 @@
 """Does every query answer its cases, both those where it fires and those where it does not?
 
 A case is a TOML file: `[[record]]` and `[[rule]]` as in `judged_evidence`, `[[row]]` the expected rows with the columns that
-matter. Record numbers are written `source:line`, null is "NULL". `sabotage` is a statement that breaks the judgement
-first, for audits.
+matter; `[[alias]]`, `[[rate]]` and `[[side]]` are the relations of those names, `[stated]` what a variation changes. Record
+numbers are written `source:line`, null is "NULL". `sabotage` is a statement that breaks the judgement first, for audits.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from judged_evidence import SmallIncident, judged
@@ -18,10 +19,18 @@ from kvforensics.catalog import all_queries, query
 from kvforensics.store import Store
 
 CASES = Path(__file__).parent / "queries"
-NUMBERS = ("n", "call", "carrier", "label", "target", "counted", "twin", "repeats")
+NUMBERS = ("n", "call", "carrier", "label", "target", "counted", "twin", "repeats", "one", "other")
 PARAMETERS = {
     "110_parts": {f: getattr(SmallIncident(), f) for f in query("110_parts").parameters},
     "303_outside": {"off_model_dropped": 2},
+    "312_tenant_table": {"most": 2, "evidence": 2},
+    "313_by_time": {"unit_us": 60_000_000, "most": 2},
+    "314_by_attribute": {"attribute": "node", "most": 2},
+    "317_may_be_one": {"most": 10},
+    "322_matches_without_rule": {"rule_id": "rule-0"},
+    "330_prefill_rate": {"over": 1000, "least_tokens": 100},
+    "331_corroboration": {"most": 10},
+    "332_node_minutes": {"most": 2},
 }
 
 
@@ -35,12 +44,27 @@ def _plain(row: dict[str, Any], sources: list[str]) -> dict[str, Any]:
     return out
 
 
+def _sizing(store: Store, case: dict[str, Any]) -> None:
+    """The relations that the queries of sizing read."""
+    rates = [{"source": r["source"], "rate": float(r["rate"])} for r in case.get("rate", [])]
+    store.register("rates", pa.Table.from_pylist(rates, pa.schema([("source", pa.string()), ("rate", pa.float64())])))
+    sides = pa.schema([("source", pa.string()), ("side", pa.int64())])
+    store.register("sides", pa.Table.from_pylist(case.get("side", []), sides))
+    store.create_table_as("flagged_calls", query("310_flagged_calls"))
+    store.create_table_as("varied_records", query("320_varied_records"))
+    store.create_table_as("all_rule_matches", query("240_rule_matches"))
+    changed = {**PARAMETERS["110_parts"], **case.get("stated", {})}
+    store.create_table_as("stated_parts", query("110_parts"), changed)
+
+
 @pytest.mark.parametrize("path", sorted(CASES.glob("*/*.toml")), ids=lambda p: f"{p.parent.name}/{p.stem}")
 def test_a_query_answers_its_case(path: Path) -> None:
     case = tomllib.loads(path.read_text())
     stem = path.parent.name
     with Store(threads=2) as store:
-        judged(case.get("record", []), case.get("rule", []), store=store)
+        judged(case.get("record", []), case.get("rule", []), store=store, aliases=case.get("alias"))
+        if stem >= "310":
+            _sizing(store, case)
         if sabotage := case.get("sabotage"):
             store._connection.execute(sabotage)
         answer = store.run(query(stem), PARAMETERS.get(stem))

@@ -15,7 +15,7 @@ from kvforensics.verdict import Verdict
 
 CONTRACT = {
     "schema", "incident", "verdict", "complete", "responses", "tenants", "excluded", "duplicates", "replays", "outside",
-    "ledger", "coverage", "inputs", "warnings",
+    "ledger", "coverage", "inputs", "warnings", "estimate",
 }  # fmt: skip
 FINDINGS = pa.schema(
     [("disposition", pa.string())]
@@ -53,8 +53,9 @@ def made(data: Ingested, findings: list[dict[str, object]] | None = None) -> dic
     rows = pa.Table.from_pylist(findings or [], schema=FINDINGS)
     judgement = Judgement(rows, COUNTS, (("code", "message"),), 1, rows.slice(0, 0))
     return summarise(
-        incident, (), data, coverage, judgement, Verdict("exposed", 10, complete=True), assume_complete=False
-    )
+        incident, (), data, coverage, judgement, Verdict("exposed", 10, complete=True), assume_complete=False,
+        estimate={"schema": "kvforensics.estimate/1"},
+    )  # fmt: skip
 
 
 def test_the_summary_has_every_key_of_the_contract_and_sums_the_ledger() -> None:

@@ -16,19 +16,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kvforensics import __version__, catalog, finding
+from kvforensics.alias import Aliases, load_aliases
+from kvforensics.appraisal import Question, appraise
 from kvforensics.case_folder import case_folder, refuse_unusable
 from kvforensics.clock import check_zone
-from kvforensics.coverage import cover
 from kvforensics.errors import KvForensicsError, UsageError
 from kvforensics.exclusion import ExclusionSet, load_exclusions
 from kvforensics.formats import all_formats
 from kvforensics.gather import Ingested
 from kvforensics.incident import DEFAULT_INCIDENT, Incident, load_incident
 from kvforensics.ingest import IngestRequest, ingest
-from kvforensics.judge import Judgement, judge
+from kvforensics.judge import Judgement
+from kvforensics.logged_hours import missing_files
 from kvforensics.mapping import Mapping, load_mapping
 from kvforensics.scanned import Keep
-from kvforensics.store import Store
+from kvforensics.sizing import SizingOptions
 from kvforensics.summary import summarise
 from kvforensics.verdict import Verdict, decide
 
@@ -56,6 +58,8 @@ class CheckOptions:
     keep_all: bool = False
     evidence: bool = True
     case_dir: str | None = None
+    tenant_aliases: str | None = None
+    sizing: SizingOptions = field(default_factory=SizingOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,7 @@ class _Checked:
     incident: Incident
     exclusions: tuple[ExclusionSet, ...]
     mappings: tuple[Mapping, ...]
+    aliases: Aliases | None
     ingested: Ingested
     result: CheckResult
 
@@ -113,6 +118,7 @@ class Case:
         exclusions = load_exclusions([Path(p) for p in options.exclusions], scanned)
         rules = tuple(rule for one in exclusions for rule in one.rules)
         mappings = _mappings(options.mappings)
+        aliases = load_aliases(options.tenant_aliases) if options.tenant_aliases else None
         for _, zone in options.timezones:
             check_zone(zone)
         spool = Path(self._spool.name)
@@ -122,26 +128,24 @@ class Case:
             keep=_keep(options),
         )  # fmt: skip
         ingested = ingest(request, progress)
-        coverage = cover(
-            ingested.coverage, start_us=incident.start_us, until_us=incident.uncertain_until_us,
-            max_gap_us=incident.max_gap_us, assume_complete=options.assume_complete,
+        keep = _keep(options)
+        appraisal = appraise(
+            ingested, Question(incident, rules, aliases, options.sizing, options.assume_complete, keep != "open"),
+            spool=spool, memory_bytes=options.memory_bytes, threads=options.workers or None,
         )  # fmt: skip
-        with Store(spool=spool, memory_bytes=options.memory_bytes, threads=options.workers or None) as store:
-            store.register("records", ingested.records)
-            judgement = judge(
-                store, incident, rules, off_model_dropped=ingested.off_model_dropped, settled=ingested.settled,
-                sampled=coverage.unbounded,
-            )  # fmt: skip
+        coverage, judgement = appraisal.coverage, appraisal.judgement
         responses = judgement.counts.responses
         verdict = decide(
             affected=responses.affected, possible=responses.possible, replays=judgement.counts.replays,
-            window_covered=coverage.window_covered, **_state(ingested),
+            window_covered=coverage.window_covered,
+            files_missing=not options.assume_complete and bool(missing_files(ingested.presence)), **_state(ingested),
         )  # fmt: skip
         summary = summarise(
-            incident, rules, ingested, coverage, judgement, verdict, assume_complete=options.assume_complete
-        )
+            incident, rules, ingested, coverage, judgement, verdict, assume_complete=options.assume_complete,
+            estimate=appraisal.estimate,
+        )  # fmt: skip
         result = _result(summary, judgement, ingested, verdict)
-        self._checked = _Checked(options, incident, exclusions, mappings, ingested, result)
+        self._checked = _Checked(options, incident, exclusions, mappings, aliases, ingested, result)
         return result
 
     def write_case(self, directory: str, run: RunFacts) -> None:
@@ -251,7 +255,8 @@ def _in_order(table: pa.Table, ingested: Ingested) -> pa.Table:
 
 def _case_document(checked: _Checked) -> dict[str, Any]:
     """What was run, without anything that differs from place to place."""
-    options, incident = checked.options, checked.incident
+    options, incident, aliases = checked.options, checked.incident, checked.aliases
+    sizing = options.sizing
     return {
         "schema": CASE_SCHEMA,
         "tool": {"name": "kvforensics", "version": __version__},
@@ -262,6 +267,14 @@ def _case_document(checked: _Checked) -> dict[str, Any]:
             "timezone": [list(pair) for pair in options.timezones],
             "format": [list(pair) for pair in options.formats],
             "tenant_by": options.tenant_by,
+            "tenant_aliases": None if aliases is None else {
+                "name": aliases.name, "sha256": aliases.digest, "entries": [list(e) for e in aliases.entries],
+            },
+            "sample_rate": [[r.glob, r.rate] for r in sizing.rates],
+            "sampled_by": sizing.sampled_by,
+            "two_sources": None if sizing.two_sources is None else list(sizing.two_sources),
+            "assume_independent": sizing.assume_independent,
+            "scale_gaps": sizing.scale_gaps,
             "assume_complete": options.assume_complete,
             "keep": "all" if options.keep_all else "on-model",
             "evidence": options.evidence,

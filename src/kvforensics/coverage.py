@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import polars as pl
 import pyarrow as pa
 
+from kvforensics.spans import intersect, subtract, union
+
 MINUTE_US = 60_000_000
 Gap = tuple[int, int]
 
@@ -32,6 +34,8 @@ class LogCoverage:
     blind: tuple[str, ...]
     lines: int
     rejected: int
+    members: tuple[str, ...] = ()
+    """The sources of the log."""
 
     @property
     def too_many_rejects(self) -> bool:
@@ -73,16 +77,32 @@ class Coverage:
 
 
 def cover(
-    logs: Sequence[LogCoverage], *, start_us: int, until_us: int, max_gap_us: int, assume_complete: bool = False
+    logs: Sequence[LogCoverage],
+    *,
+    start_us: int,
+    until_us: int,
+    max_gap_us: int,
+    assume_complete: bool = False,
+    cleared: Sequence[Gap] = (),
 ) -> Coverage:
-    """Judge all logs against the window from `start_us` to `until_us` (the end of its uncertain tail)."""
+    """Judge all logs against the window from `start_us` to `until_us` (the end of its uncertain tail).
+
+    `cleared` are times in which sums over all requests prove that none was affected: they stand in for records there.
+    """
     judged = tuple(_judge(log, start_us, until_us, max_gap_us) for log in logs)
-    covered = assume_complete or any(j.covers_window for j in judged)
+    proved = union(cleared)
+    window = ((start_us, until_us),)
+    covered = (
+        assume_complete
+        or any(j.covers_window or _filled(j, proved) for j in judged)
+        or not subtract(window, proved)
+    )
     gaps: tuple[Gap, ...] = ()
     if not covered:
-        gaps = ((start_us, until_us),)
+        gaps = window
         for j in judged:
-            gaps = _intersect(gaps, j.gaps)
+            gaps = intersect(gaps, j.gaps)
+        gaps = subtract(gaps, proved)
     return Coverage(
         first_us=min((j.first_us for j in judged if j.first_us is not None), default=None),
         last_us=max((j.last_us for j in judged if j.last_us is not None), default=None),
@@ -111,6 +131,12 @@ def _judge(log: LogCoverage, start_us: int, until_us: int, max_gap_us: int) -> L
     return LogJudgement(log.log, log.first_us, log.last_us, not short, gaps, tuple(short))
 
 
+def _filled(judged: LogJudgement, cleared: Sequence[Gap]) -> bool:
+    """Whether sums clear all that a log lacks, where it lacks nothing but time."""
+    lacks_time_only = set(judged.shortcomings) <= {"no_records_before", "no_records_after", "silence"}
+    return bool(cleared) and lacks_time_only and bool(judged.gaps) and not subtract(judged.gaps, cleared)
+
+
 def _silences(log: LogCoverage, from_us: int, to_us: int, max_gap_us: int) -> tuple[Gap, ...]:
     """Silences between two records that are longer than allowed and reach into the time, cut to it. To the minute."""
     minutes = pl.DataFrame({"from": pl.Series(log.minutes, dtype=pl.Int64) * MINUTE_US})
@@ -125,11 +151,6 @@ def _gaps(log: LogCoverage, start_us: int, until_us: int, max_gap_us: int) -> tu
     before = ((start_us, log.first_us),) if log.first_us > start_us else ()
     after = ((log.last_us, until_us),) if log.last_us < until_us else ()
     return (*before, *_silences(log, start_us, until_us, max_gap_us), *after)
-
-
-def _intersect(one: Sequence[Gap], other: Sequence[Gap]) -> tuple[Gap, ...]:
-    pairs = ((max(a, c), min(b, d)) for a, b in one for c, d in other)
-    return tuple(sorted((a, b) for a, b in pairs if a < b))
 
 
 def _unbounded(

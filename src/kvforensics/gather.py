@@ -8,18 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kvforensics.bucket import joined
 from kvforensics.child_status import add_statuses
 from kvforensics.coverage import LogCoverage
 from kvforensics.families import settle
 from kvforensics.piece import EMPTY
 from kvforensics.plan import Plan
-from kvforensics.scanned import Scanned, Tally
+from kvforensics.scanned import MOST_INTERVALS, Scanned, Tally
+from kvforensics.silence import Presence
 from kvforensics.source import Source
+from kvforensics.sums import SumLog
 from kvforensics.ties import LeftOut
 
+_SAMPLED_SPOTS = ("sampled", "sample_rate", "sampling")
 REJECT_SCHEMA = pa.schema(
     [
         ("source", pa.string()), ("line", pa.int64()), ("byte_offset", pa.int64()), ("byte_length", pa.int64()),
@@ -61,6 +66,13 @@ class InputReport:
     """How many lines are framing for which reason, where there is one to tell."""
     says_offset: bool = False
     """Whether every time of a record says its offset."""
+    stumps: int = 0
+    """How many units are of no format but look like what damage leaves of a record."""
+    aggregates: bool = False
+    intervals: tuple[float, ...] = ()
+    """How many requests a record that may be on the model stands for, where that is more than one; largest first."""
+    may_be_sampled: bool = False
+    """Whether the format says that such a log can be a sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +89,8 @@ class Ingested:
     activity: pa.Table
     """In how many minutes of an hour each source has a record of any kind; hours without one have no row."""
     warnings: tuple[tuple[str, str], ...]
+    presence: tuple[Presence, ...] = ()
+    sums: tuple[SumLog, ...] = ()
     _raw: dict[tuple[str, int], bytes] = field(default_factory=dict, repr=False)
 
     def raw(self, source: str, line: int) -> bytes | None:
@@ -93,6 +107,7 @@ class SourceState:
     plan: Plan | None = None
     tally: Tally = field(default_factory=Tally)
     minutes: set[int] = field(default_factory=set)
+    buckets: list[pl.DataFrame] = field(default_factory=list)
     tables: list[pa.Table] = field(default_factory=list)
     rejects: list[pa.Table] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -122,11 +137,12 @@ def add_piece(state: SourceState, piece: Scanned) -> None:
         state.rejects.append(
             pa.table([[name] * len(lines), lines, *(list(c) for c in columns[1:])], schema=REJECT_SCHEMA)
         )
-    for key in ("lines", "records", "rejected", "blank", "framing", "bytes", *_LEFT_OUT):
+    for key in ("lines", "records", "rejected", "blank", "framing", "bytes", "stumps", *_LEFT_OUT):
         setattr(tally, key, getattr(tally, key) + getattr(t, key))
     tally.problem = tally.problem or t.problem
     tally.mentions |= t.mentions
     tally.sampled |= t.sampled
+    tally.intervals = sorted({*tally.intervals, *t.intervals}, reverse=True)[:MOST_INTERVALS]
     for counts, more in ((tally.formats, t.formats), (tally.framing_by, t.framing_by)):
         for known, count in more.items():
             counts[known] = counts.get(known, 0) + count
@@ -138,6 +154,8 @@ def add_piece(state: SourceState, piece: Scanned) -> None:
     state.minutes.update(piece.minutes)
     state.left_out.add(piece.left_out)
     add_statuses(state.statuses, piece.statuses)
+    if piece.buckets is not None:
+        state.buckets = [joined([*state.buckets, piece.buckets])]
 
 
 def gather(states: Sequence[SourceState]) -> Ingested:
@@ -168,7 +186,8 @@ def gather(states: Sequence[SourceState]) -> Ingested:
                 source.name, source.argument_index, fmt, state.sha256, state.bytes, t.lines, t.records, t.rejected,
                 t.blank, t.framing, state.zone or "any-offset", tuple(state.problems), state.broken,
                 state.plan is not None, t.mentions or state.mentions, t.sampled, blind, tuple(sorted(t.formats.items())),
-                tuple(sorted(t.framing_by.items())), t.says_offset is True,
+                tuple(sorted(t.framing_by.items())), t.says_offset is True, t.stumps, bool(state.buckets),
+                tuple(t.intervals), any(s.code in _SAMPLED_SPOTS for s in spots),
             )
         )  # fmt: skip
     records = [table for s in states for table in s.tables]
@@ -185,7 +204,8 @@ def gather(states: Sequence[SourceState]) -> Ingested:
         pa.concat_tables(rejects) if rejects else REJECT_SCHEMA.empty_table(),
         sum(s.tally.off_model_dropped for s in states),
         (sum(s.tally.settled_in_window for s in states), sum(s.tally.settled_over_threshold for s in states)),
-        tuple(coverage), _activity(states), tuple(warnings), raw,
+        tuple(coverage), _activity(states), tuple(warnings),
+        tuple(_presence(states, inputs)), tuple(_sums(states)), raw,
     )  # fmt: skip
 
 
@@ -224,4 +244,23 @@ def _coverage(states: Sequence[SourceState], inputs: Sequence[InputReport]) -> I
             blind=tuple(sorted({b for i in members for b in inputs[i].blind})),
             lines=sum(inputs[i].lines for i in members),
             rejected=sum(inputs[i].rejected for i in members),
+            members=tuple(inputs[i].source for i in members),
         )
+
+
+def _presence(states: Sequence[SourceState], inputs: Sequence[InputReport]) -> Iterator[Presence]:
+    for state, report in zip(states, inputs, strict=True):
+        if report.format and not report.aggregates:
+            minutes = pa.array(sorted(state.minutes), type=pa.int64())
+            yield Presence(report.source, minutes, report.records, state.tally.first_us, state.tally.last_us)
+
+
+def _sums(states: Sequence[SourceState]) -> Iterator[SumLog]:
+    """The logs of sums: the files of one format under one argument, as for coverage."""
+    logs: dict[tuple[int, str], list[SourceState]] = {}
+    for state in states:
+        if state.buckets and state.plan:
+            logs.setdefault((state.source.argument_index, state.plan.main), []).append(state)
+    for (_, name), members in logs.items():
+        names = ", ".join(m.source.name for m in members[:3]) + (" ..." if len(members) > 3 else "")
+        yield SumLog(f"{name}: {names}", joined([b for m in members for b in m.buckets]))

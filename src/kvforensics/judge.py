@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from kvforensics.alias import KINDS, Aliases
 from kvforensics.catalog import Query, Value, query
+from kvforensics.counts import Counts, ExcludedCounts, OutsideCounts, ResponseCounts, RuleCount, TenantCounts
 from kvforensics.errors import EvidenceError
 from kvforensics.exclusion import ExclusionRule, match_client_ips
 from kvforensics.store import Store
@@ -25,81 +27,12 @@ _RULES = pa.schema(
     [("rule_id", pa.string()), ("ordinal", pa.int64()), ("valid_from", pa.int64()), ("valid_until", pa.int64())]
 )
 _RULE_VALUES = pa.schema([("rule_id", pa.string()), ("field", pa.string()), ("value", pa.string())])
+_ALIASES = pa.schema([("kind", pa.string()), ("value", pa.string()), ("tenant", pa.string()), ("rank", pa.int64())])
 _RULE_IPS = pa.schema([("rule_id", pa.string()), ("client_ip", pa.string())])
 _AUDITS = (
     "901_every_record_once", "902_every_call_counted_once", "903_no_affected_without_proof",
     "904_duplicates_point_to_a_counted_record",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class ResponseCounts:
-    """Answers. `upper` is None where a sampled source leaves no bound."""
-
-    affected: int
-    possible: int
-    lower: int
-    upper: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class TenantCounts:
-    """Tenants; `possible` are those not affected already, `unknown_records` the flagged answers that name none."""
-
-    affected: int
-    possible: int
-    lower: int
-    upper: int | None
-    unknown_records: int
-
-
-@dataclass(frozen=True, slots=True)
-class RuleCount:
-    """What one exclusion rule matched; `overlaps` are other rules with the number of records that both match."""
-
-    rule_id: str
-    hits: int
-    would_be_affected: int
-    straddling: int
-    overlaps: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ExcludedCounts:
-    """What exclusion rules took out, and each rule by itself in the order of the files."""
-
-    records: int
-    tenants: int
-    by_rule: tuple[RuleCount, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class OutsideCounts:
-    """Records outside, by the first part that is FALSE."""
-
-    on_model: int
-    in_window: int
-    over_threshold: int
-    served: int
-
-    @property
-    def total(self) -> int:
-        """All records that are outside."""
-        return self.on_model + self.in_window + self.over_threshold + self.served
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Everything that is counted. The dispositions add up to `records`, which includes what the reader dropped."""
-
-    responses: ResponseCounts
-    tenants: TenantCounts
-    excluded: ExcludedCounts
-    duplicates: int
-    guessed_duplicates: int
-    replays: int
-    outside: OutsideCounts
-    records: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,29 +60,23 @@ def judge(
     settled: tuple[int, int] = (0, 0),
     sampled: bool = False,
     ask: Ask = query,
+    aliases: Aliases | None = None,
 ) -> Judgement:
     """Judge the relation `records` of the store.
 
     `off_model_dropped` is the number of records on other models that the reader counted but did not keep, `settled` that of
     records which are outside by window or threshold whatever else is known, `sampled` whether a sampled source leaves the
-    counts without an upper bound, `ask` gives a query by its stem. Raises `EvidenceError` where the sums do not add up.
+    counts without an upper bound, `aliases` say which keys, users and accounts are one tenant, `ask` gives a query by its
+    stem. Raises `EvidenceError` where the sums do not add up.
     """
     _register_rules(store, ask, rules)
-    store.create_table_as("sources", ask("001_sources"))
-    store.create_table_as("parts", ask("110_parts"), {
-        "start_us": incident.start_us,
-        "end_us": incident.end_us,
-        "uncertain_until_us": incident.uncertain_until_us,
-        "prompt_tokens_over": incident.prompt_tokens_over,
-        "uncertain_from": incident.uncertain_from,
-    })  # fmt: skip
+    register_aliases(store, aliases)
+    _create(store, ask, ("sources", "001_sources"))
+    _part(store, ask, incident)
     rounds = _tie(store, ask)
-    for name, stem in (
-        ("members", "210_members"), ("calls", "220_calls"), ("replay_targets", "230_replay_targets"),
-        ("verdicts", "231_verdicts"), ("rule_matches", "240_rule_matches"), ("excluded_calls", "241_excluded_calls"),
-        ("possible_duplicates", "250_possible_duplicates"), ("dispositions", "260_dispositions"),
-    ):  # fmt: skip
-        store.create_table_as(name, ask(stem))
+    _create(store, ask, ("members", "210_members"), ("calls", "220_calls"), ("replay_targets", "230_replay_targets"))
+    _verdicts(store, ask, aliases)
+    _dispositions(store, ask)
     for stem in _AUDITS:
         if broken := store.run(ask(stem)).num_rows:
             raise EvidenceError(f"the judgement does not add up: {broken} rows", where=stem)
@@ -157,6 +84,83 @@ def judge(
     findings = store.run(ask("270_findings"))
     context = store.run(ask("280_context"))
     return Judgement(findings, counts, tuple(_warnings(store, ask, counts)), rounds, context)
+
+
+def judge_again(store: Store, incident: Incident, rules: Sequence[ExclusionRule], aliases: Aliases | None) -> None:
+    """Judge `records` anew where `sources`, `labels` and `replay_targets` are known from an earlier judgement.
+
+    Ties between records rest on their ids and on what was answered, so a changed window, threshold, zone or rule leaves them
+    as they are. Ends in the relation `dispositions`.
+    """
+    _register_rules(store, query, rules)
+    register_aliases(store, aliases)
+    _part(store, query, incident)
+    _create(store, query, ("members", "210_members"), ("calls", "220_calls"))
+    _verdicts(store, query, aliases)
+    _dispositions(store, query)
+
+
+def without_rule(store: Store, rule_id: str | None) -> None:
+    """Dispose of the calls again as if one rule, or with None every rule, had never been written.
+
+    `all_rule_matches` are the matches of every rule.
+    """
+    store.create_table_as("rule_matches", query("322_matches_without_rule"), {"rule_id": rule_id})
+    _dispositions(store, query)
+
+
+def recount(store: Store, *, sampled: bool, ask: Ask = query) -> tuple[ResponseCounts, TenantCounts, int, int]:
+    """Responses, tenants, replays and excluded responses of the dispositions as they stand."""
+    r, t = _one(store, ask, "301_responses"), _one(store, ask, "302_tenants")
+    upper = r["affected"] + r["possible"] + r["replays"] + r["guessed"]
+    return (
+        ResponseCounts(r["affected"], r["possible"], r["affected"], None if sampled else upper),
+        TenantCounts(t["affected"], t["possible"], t["lower"], None if sampled else t["upper"], t["unknown_records"]),
+        r["replays"],
+        r["excluded"],
+    )
+
+
+def part_parameters(incident: Incident) -> dict[str, Value]:
+    """What the query of the four parts binds of an incident."""
+    return {
+        "start_us": incident.start_us,
+        "end_us": incident.end_us,
+        "uncertain_until_us": incident.uncertain_until_us,
+        "prompt_tokens_over": incident.prompt_tokens_over,
+        "uncertain_from": incident.uncertain_from,
+    }
+
+
+def _part(store: Store, ask: Ask, incident: Incident) -> None:
+    store.create_table_as("parts", ask("110_parts"), part_parameters(incident))
+
+
+def _verdicts(store: Store, ask: Ask, aliases: Aliases | None) -> None:
+    if aliases is not None:
+        _create(store, ask, ("calls", "221_aliased_calls"))
+    _create(store, ask, ("verdicts", "231_verdicts"), ("rule_matches", "240_rule_matches"))
+
+
+def _dispositions(store: Store, ask: Ask) -> None:
+    _create(
+        store, ask, ("excluded_calls", "241_excluded_calls"), ("possible_duplicates", "250_possible_duplicates"),
+        ("dispositions", "260_dispositions"),
+    )  # fmt: skip
+
+
+def _create(store: Store, ask: Ask, *named: tuple[str, str]) -> None:
+    for name, stem in named:
+        store.create_table_as(name, ask(stem))
+
+
+def register_aliases(store: Store, aliases: Aliases | None) -> None:
+    """Make the aliases readable as the relation `aliases`."""
+    rows = [
+        {"kind": kind, "value": value, "tenant": tenant, "rank": KINDS.index(kind)}
+        for kind, value, tenant in (aliases.entries if aliases else ())
+    ]
+    store.register("aliases", pa.Table.from_pylist(rows, schema=_ALIASES))
 
 
 def _register_rules(store: Store, ask: Ask, rules: Sequence[ExclusionRule]) -> None:
@@ -208,12 +212,12 @@ def _one(store: Store, ask: Ask, stem: str, parameters: dict[str, Value] | None 
 
 def _count(store: Store, ask: Ask, off_model_dropped: int, settled: tuple[int, int], *, sampled: bool) -> Counts:
     r, t = _one(store, ask, "301_responses"), _one(store, ask, "302_tenants")
+    responses, tenants, _, _ = recount(store, sampled=sampled, ask=ask)
     outside = OutsideCounts(**_one(store, ask, "303_outside", {"off_model_dropped": off_model_dropped}))
     by_window, by_threshold = settled
     outside = replace(
         outside, in_window=outside.in_window + by_window, over_threshold=outside.over_threshold + by_threshold
     )
-    upper = r["affected"] + r["possible"] + r["replays"] + r["guessed"]
     overlaps: dict[str, list[tuple[str, int]]] = {}
     for row in store.run(ask("305_rule_overlaps")).to_pylist():
         overlaps.setdefault(row["rule_id"], []).append((row["other_id"], row["records"]))
@@ -226,10 +230,8 @@ def _count(store: Store, ask: Ask, off_model_dropped: int, settled: tuple[int, i
     if flagged + outside.total != records:
         raise EvidenceError(f"{records} records were read, but {flagged + outside.total} are counted")
     return Counts(
-        responses=ResponseCounts(r["affected"], r["possible"], r["affected"], None if sampled else upper),
-        tenants=TenantCounts(
-            t["affected"], t["possible"], t["lower"], None if sampled else t["upper"], t["unknown_records"]
-        ),
+        responses=responses,
+        tenants=tenants,
         excluded=ExcludedCounts(r["excluded"], t["excluded"], by_rule),
         duplicates=r["duplicates"],
         guessed_duplicates=r["guessed"],

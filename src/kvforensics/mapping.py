@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from kvforensics.strict_toml import Table, read_toml
 
 SCHEMA = "kvforensics.mapping/1"
 UNITS = ("s", "ms", "us", "ns")
+_LENGTH = re.compile(r"[1-9][0-9]{0,5}[smhd]")
 CACHE_RULES = ("inclusive", "exclusive", "unknown")
 _SLOTS_OF: dict[str, tuple[str, ...]] = {
     "record_id": ("record_id",), "start": ("start",), "end": ("end",), "stamp": ("stamp",), "duration": ("duration",),
@@ -26,10 +28,12 @@ _SLOTS_OF: dict[str, tuple[str, ...]] = {
     "request_bytes": ("request_bytes",), "status": ("http_status", "state"), "success": ("success",),
     "error": ("error",), "from_cache": ("from_cache",), "replay_of": ("replay_of",), "tenant": ("tenant",),
     "key": ("key",), "user": ("user",), "client_ip": ("client_ip",), "user_agent": ("user_agent",), "tag": ("tag",),
-    "node": ("node",),
+    "node": ("node",), "sample_interval": ("sample_interval",), "first_token": ("first_token",),
+    "response_bytes": ("response_bytes",), "finish_reason": ("finish_reason",), "requests": ("requests",),
+    "bucket": ("bucket",),
 }  # fmt: skip
 _OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "duration": ("unit", UNITS), "prompt_tokens": ("cache_rule", CACHE_RULES),
+    "duration": ("unit", UNITS), "first_token": ("unit", UNITS), "prompt_tokens": ("cache_rule", CACHE_RULES),
 }  # fmt: skip
 
 
@@ -58,7 +62,7 @@ def load_mapping(path: str) -> Mapping:
     except OSError as error:
         raise UsageError(f"cannot be read ({error.strerror or 'not a file'})", where=path) from error
     root = read_toml(data, path, SCHEMA)
-    root.known(("schema", "name", "match", "fields", "timezone"))
+    root.known(("schema", "name", "match", "fields", "timezone", "bucket"))
     match = root.table("match", optional=True)
     match.known(("source", "keys"))
     keys = match.strings("keys", optional=True)
@@ -66,7 +70,7 @@ def load_mapping(path: str) -> Mapping:
     fields.known((*_SLOTS_OF, "correlation", "timezone"))
     zone = _zone(root, fields)
     return Mapping(
-        format=_format(root.string("name"), keys, fields, zone),
+        format=_format(root, keys, fields, zone),
         sources=match.strings("source", optional=True),
         keys=keys,
         digest=hashlib.sha256(data).hexdigest(),
@@ -74,7 +78,8 @@ def load_mapping(path: str) -> Mapping:
     )
 
 
-def _format(name: str, keys: tuple[str, ...], fields: Table, zone: str | None) -> Format:
+def _format(root: Table, keys: tuple[str, ...], fields: Table, zone: str | None) -> Format:
+    name = root.string("name")
     paths: dict[str, tuple[str, ...]] = {}
     options = {"unit": "ms", "cache_rule": "unknown"}
     for key in fields.values:
@@ -89,7 +94,8 @@ def _format(name: str, keys: tuple[str, ...], fields: Table, zone: str | None) -
     if "record_id" in paths:
         # A log's own request id may cover several model calls, so it ties only across sources, as this kind does.
         ids.setdefault("x_request_id", paths["record_id"])
-    anything = dict.fromkeys(p for ps in paths.values() for p in ps)
+    buckets = _buckets(root, paths)
+    anything = dict.fromkeys(p.partition("|")[0] for ps in paths.values() for p in ps)
     return Format(
         name=name,
         title=f"home-made log, read by the mapping {name}",
@@ -103,6 +109,8 @@ def _format(name: str, keys: tuple[str, ...], fields: Table, zone: str | None) -
         ok_states=app_json.FORMAT.ok_states,
         failed_states=app_json.FORMAT.failed_states,
         aborted_states=app_json.FORMAT.aborted_states,
+        aggregates="bucket" in root.values or "bucket" in paths,
+        buckets=buckets,
         tenant_says="what the mapping names as tenant, else key, else user",
     )
 
@@ -118,8 +126,23 @@ def _field(fields: Table, key: str, options: dict[str, str]) -> str:
         value = table.string(option)
         if value not in allowed:
             table.fail(option, f"should be one of: {', '.join(allowed)}")
+        if key == "first_token":
+            return f"{_path(table, 'path')}|{value}"
         options[option] = value
     return _path(table, "path")
+
+
+def _buckets(root: Table, paths: dict[str, tuple[str, ...]]) -> dict[str, str]:
+    """The length of the buckets of a log of sums, where the mapping states one for all of them."""
+    if "bucket" not in root.values:
+        return {}
+    length = root.string("bucket")
+    if not _LENGTH.fullmatch(length):
+        root.fail("bucket", "should be the length of a sum's time", "write it as 60s, 1h or 1d")
+    starts = paths.get("start") or paths.get("stamp")
+    if starts is None:
+        root.fail("bucket", "needs the start of each sum's time", "map start in [fields]")
+    return dict.fromkeys(starts, length)
 
 
 def _path(table: Table, key: str) -> str:

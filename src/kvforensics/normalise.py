@@ -17,7 +17,7 @@ from kvforensics.clock import read_instants
 from kvforensics.incident import Incident
 from kvforensics.model_id import ModelReader
 from kvforensics.spec import ID_KINDS, Format
-from kvforensics.tokens import TokenLimits, read_tokens
+from kvforensics.tokens import TokenLimits, read_count, read_tokens
 
 ABSURD_FACTOR = 16
 _ID_TYPE = pl.List(pl.Struct({"kind": pl.String, "value": pl.String}))
@@ -26,7 +26,8 @@ RECORD_COLUMNS = (
     "started_latest", "time_text", "time_basis", "model_text", "provider_text", "host_text", "model_match",
     "prompt_tokens_min", "prompt_tokens_max", "token_basis", "completion_tokens", "status", "http_status", "outcome",
     "error_status", "has_output", "tenant", "key", "user", "client_ip", "user_agent", "tags", "node", "from_cache",
-    "replay_of", "sample_interval", "reasons", "raw",
+    "replay_of", "sample_interval", "reasons", "duration_us", "first_token_us", "cached_tokens", "response_bytes",
+    "finish_reason", "unzoned_earliest", "unzoned_latest", "raw",
 )  # fmt: skip
 
 
@@ -61,6 +62,8 @@ def normalise(
 ) -> pl.DataFrame:
     """The canonical rows of a raw batch that already has the column `model_match`."""
     times = read_starts(raw, fmt.zone if zone is None else zone, incident)
+    if zone is not None and zone != fmt.zone:
+        times = _with_unzoned(times, read_starts(raw, fmt.zone, incident))
     limits = TokenLimits(
         template_allowance=incident.template_allowance,
         absurd_over=incident.context_length * ABSURD_FACTOR if incident.context_length else None,
@@ -83,7 +86,11 @@ def normalise(
         pl.col("host").alias("host_text"),
         pl.col("tag").str.split("\x1f").alias("tags"),
         pl.col("sample_interval").cast(pl.Float64, strict=False),
+        pl.col("first_token").cast(pl.Int64, strict=False).alias("first_token_us"),
+        read_count(raw["cache_read"], limits.absurd_over)[0].alias("cached_tokens"),
+        read_count(raw["response_bytes"], None)[0].alias("response_bytes"),
         _ids(raw),
+        *(pl.lit(None, dtype=pl.Int64).alias(c) for c in ("unzoned_earliest", "unzoned_latest") if c not in times.columns),
         pl.concat_list(pl.col("problems"), pl.col("time_problem").str.split("\x1f").fill_null([]))
         .list.drop_nulls()
         .alias("reasons"),
@@ -161,8 +168,18 @@ def read_starts(raw: pl.DataFrame, zone: str | None, incident: Incident) -> pl.D
     problem = pl.concat_str(["start_problem", "end_problem", "stamp_problem"], separator="\x1f", ignore_nulls=True)
     return frame.select(
         earliest.alias("started_earliest"), latest.alias("started_latest"), basis.alias("time_basis"),
-        pl.when(problem == "").then(None).otherwise(problem).alias("time_problem"),
+        pl.when(problem == "").then(None).otherwise(problem).alias("time_problem"), "duration_us",
     )  # fmt: skip
+
+
+def _with_unzoned(stated: pl.DataFrame, unstated: pl.DataFrame) -> pl.DataFrame:
+    """The starts, and what they would be had nobody stated a zone for this log; null where that changes nothing."""
+    ends = ("started_earliest", "started_latest")
+    differs = pl.any_horizontal(pl.col(e).ne_missing(pl.col(f"un_{e}")) for e in ends)
+    both = stated.hstack(unstated.select(pl.col(e).alias(f"un_{e}") for e in ends))
+    return both.with_columns(
+        pl.when(differs).then(f"un_{e}").alias(e.replace("started", "unzoned")) for e in ends
+    ).drop(f"un_{e}" for e in ends)  # fmt: skip
 
 
 def _served(fmt: Format) -> list[pl.Expr]:

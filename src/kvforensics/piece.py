@@ -23,7 +23,8 @@ BLOCK_BYTES = 1 << 18
 """Small enough to stay in the processor's cache while a block is read several times."""
 _INT = (
     "line", "byte_offset", "byte_length", "started_earliest", "started_latest", "prompt_tokens_min", "prompt_tokens_max",
-    "completion_tokens",
+    "completion_tokens", "duration_us", "first_token_us", "cached_tokens", "response_bytes", "unzoned_earliest",
+    "unzoned_latest",
 )  # fmt: skip
 _BOOL = ("model_match", "has_output", "from_cache")
 _TYPES = (

@@ -17,7 +17,7 @@ from kvforensics.spec import ID_KINDS, SLOTS, Format
 from kvforensics.terms import compile_term, compile_terms, meets
 from kvforensics.value_reading import READINGS
 
-_SPECIAL = ("output", "error", "duration", "tag")
+_SPECIAL = ("output", "error", "duration", "first_token", "tag")
 RAW_COLUMNS = (*SLOTS, *(f"id_{kind}" for kind in ID_KINDS))
 ID_COLUMNS = ("record_id", *(f"id_{kind}" for kind in ID_KINDS))
 TELLING = frozenset((*ID_COLUMNS, "model", "provider", "host", "start", "stamp", "end", "sample_interval"))

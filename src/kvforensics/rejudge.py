@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kvforensics import finding
+from kvforensics.alias import Aliases
 from kvforensics.bag import Problem
 from kvforensics.case_reader import StoredCase
 from kvforensics.catalog import Query, digests, parse_query, query
@@ -70,6 +71,13 @@ def stored_rules(case: StoredCase) -> tuple[ExclusionRule, ...]:
     return tuple(rules)
 
 
+def _aliases(case: StoredCase) -> Aliases | None:
+    told = case.document["options"].get("tenant_aliases")
+    if told is None:
+        return None
+    return Aliases(told["name"], told["sha256"], tuple((kind, value, tenant) for kind, value, tenant in told["entries"]))
+
+
 def _own_queries(case: StoredCase) -> dict[str, Query]:
     return {
         stem: parse_query(stem, case.kept(f"queries/{stem}.sql", digest, _LARGEST_QUERY))
@@ -103,7 +111,7 @@ def _differences(
         try:
             judgement = judge(
                 store, incident, rules, off_model_dropped=dropped, settled=settled,
-                sampled=summary["responses"]["upper"] is None, ask=ask,
+                sampled=summary["responses"]["upper"] is None, aliases=_aliases(case), ask=ask,
             )  # fmt: skip
         except KvForensicsError as error:
             yield Problem(error.where or "records.parquet", error.what)
@@ -160,6 +168,7 @@ def _verdict(summary: Mapping[str, Any]) -> Iterator[Problem]:
         affected=summary["responses"]["affected"], possible=summary["responses"]["possible"], replays=summary["replays"],
         window_covered=summary["coverage"]["window_covered"], broken="evidence_broken" in reasons,
         unread="not_everything_read" in reasons, mentions_model="unreadable_line_mentions_model" in reasons,
+        files_missing="files_missing" in reasons,
     )  # fmt: skip
     if verdict.word != summary["verdict"]:
         yield Problem("case.json", f"says the verdict is {json.dumps(summary['verdict'])}, it is {json.dumps(verdict.word)}")

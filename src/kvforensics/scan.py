@@ -19,6 +19,7 @@ from kvforensics.raw import Extractor
 from kvforensics.scanned import Scanned, Setting, Tally
 from kvforensics.sieve import Held, Sieve
 from kvforensics.span_lines import SpanLines, views_of
+from kvforensics.stumps import Shapes
 from kvforensics.views import view
 
 BATCH = 16384
@@ -26,6 +27,8 @@ HELD_BYTES = 32 << 20
 """Units wait for their batch only up to this size, so that long lines do not add up."""
 ROW_BYTES = 1024
 EXCERPT = 200
+LEARNT = 8
+"""Lines of a block from which the keys of records are learnt."""
 
 
 class Scanner:
@@ -38,6 +41,7 @@ class Scanner:
         self._openings = {k: Openings(f.opening) for k, f in enumerate(setting.formats) if f.opening}
         self._pending: list[Held] = []
         self._held = 0
+        self._shapes = Shapes()
         self._rejects: list[tuple[int, int | None, int | None, str, bytes]] = []
         self._lane = self._open_lane()
         self.tally = Tally()
@@ -62,6 +66,8 @@ class Scanner:
             return
         self.tally.bytes += len(block.data)
         if self._lane is not None and self._layered is None:
+            if not self._shapes.known:
+                self._learn(block.data, newline)
             for near in self._lane.take(block, newline):
                 self.unit(*near)
             return
@@ -82,6 +88,13 @@ class Scanner:
     def passed(self, format_name: str, times: Sequence[Any], ids: Sequence[str]) -> None:
         """Spans of a format that are plainly about another model; their times, for the coverage, and their ids."""
         self._sieve.left_out(format_name, times, ids)
+
+    def _learn(self, data: bytes, newline: bytes) -> None:
+        """Learn the keys of records from the first lines of a block, as the lane hands on only some of them."""
+        for line in data.split(newline, LEARNT)[:LEARNT]:
+            decoded = decode_unit(line)
+            if decoded.reject is None and any(e.matches(decoded.value) for e in self._extractors):
+                self._shapes.record(decoded.value)
 
     def _open_lane(self) -> Lane | None:
         s = self._setting
@@ -176,8 +189,15 @@ class Scanner:
         pending, self._pending, self._held = self._pending, [], 0
         groups: dict[int, list[int]] = {}
         opened: dict[int, list[Event]] = {}
+        sums: dict[int, list[Any]] = {}
         for i, item in enumerate(pending):
             which = self._which(item)
+            if which is None:
+                self._shapes.foreign(item[0])
+            else:
+                self._shapes.record(item[0])
+            if which is not None and self._extractors[which].format.aggregates:
+                sums.setdefault(which, []).append(item[0])
             if which is None or self._extractors[which].is_framing(item[0]):
                 self._found.pop(item[1], None)
                 self.skip()
@@ -195,6 +215,8 @@ class Scanner:
             self._events(which, events)
         for which, members in sorted(groups.items()):
             self._hand_on(which, [pending[i] for i in members])
+        for which, values in sorted(sums.items()):
+            self._sieve.sums(self._extractors[which], values)
 
     def _which(self, item: Held) -> int | None:
         """The extractor for a unit: that of its text format, else the first that matches."""
@@ -231,6 +253,7 @@ class Scanner:
             self._events(which, list(openings.rest()))
         if self._lane is not None:
             self._sieve.passed(self._lane)
+        self.tally.stumps = self._shapes.stumps()
         table, minutes, left_out = self._sieve.result()
         statuses = self._spans.statuses() if self._spans else {}
-        return Scanned(self.tally, table, self._rejects, minutes, left_out, statuses)
+        return Scanned(self.tally, table, self._rejects, minutes, left_out, statuses, self._sieve.buckets())

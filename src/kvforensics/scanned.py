@@ -13,6 +13,7 @@ from kvforensics.spec import Format
 from kvforensics.ties import NOTHING
 from kvforensics.wrapper_spec import Wrapper
 
+MOST_INTERVALS = 32
 Keep = Literal["all", "on-model", "open"]
 """Which records are kept: all, those on the model or possibly so, or of these only those whose answer is open."""
 
@@ -54,6 +55,10 @@ class Tally:
     bytes: int = 0
     mentions: bool = False
     sampled: bool = False
+    intervals: list[float] = field(default_factory=list)
+    """Of records that may be on the model, how many requests one stands for, where that is more than one; largest first."""
+    stumps: int = 0
+    """Units of no format that look like what damage left of a record."""
     problem: str | None = None
     """Why the piece could not be read to its end."""
     says_offset: bool | None = None
@@ -77,3 +82,5 @@ class Scanned:
     """Digests of the ids of records that were not kept."""
     statuses: dict[tuple[str, str], int] = field(default_factory=dict)
     """HTTP statuses that child spans tell of a parent (trace, span) whose record is elsewhere or has none itself."""
+    buckets: pl.DataFrame | None = None
+    """Sums over several requests, where the source has such units; see `bucket`."""

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from kvforensics.bucket import joined, read_buckets
 from kvforensics.clock import coverage_instant, telling
 from kvforensics.decode import told_once
 from kvforensics.lane import Lane, texts
@@ -20,7 +21,7 @@ from kvforensics.model_id import ModelReader
 from kvforensics.normalise import Located, normalise, read_model, read_starts, to_arrow
 from kvforensics.openings import OPENING
 from kvforensics.raw import ID_COLUMNS, Extractor, raw_batch
-from kvforensics.scanned import Setting, Tally
+from kvforensics.scanned import MOST_INTERVALS, Setting, Tally
 from kvforensics.settled import is_settled, not_in_window
 from kvforensics.span_lines import SUMS, views_of
 from kvforensics.ties import NOTHING, id_digests, shares
@@ -41,6 +42,7 @@ class Sieve:
         self._viewed = bool(views_of(setting.formats))
         self._span_times: list[Any] = []
         self._span_ids: list[str] = []
+        self._buckets: list[pl.DataFrame] = []
 
     def take(self, extractor: Extractor, items: Sequence[Held], found: Sequence[Found | None]) -> None:
         """Records of one format, each with where it was found if that was inside other layers."""
@@ -62,6 +64,7 @@ class Sieve:
             values = [fixed.get(i, value) for i, value in enumerate(values)]
             raw = fill_times(extractor.batch(values, telling=True), layers)
             match = read_model(raw, fmt, self._reader)
+        self._note_rates(raw, match)
         wanted = shares((id_digests(raw[c]) for c in ID_COLUMNS), s.wanted) if len(s.wanted) else None
         keep = list(range(len(items)))
         if s.keep != "all":
@@ -124,9 +127,16 @@ class Sieve:
     def _note(self, raw: pl.DataFrame, zone: str | None) -> None:
         times = raw.select(pl.coalesce("start", "stamp", "end").alias("t"))["t"]
         self._cover(times, zone)
-        if raw["sample_interval"].null_count() < raw.height:
-            rates = raw["sample_interval"].cast(pl.Float64, strict=False)
-            self._tally.sampled = self._tally.sampled or bool((rates > 1).any())
+
+    def _note_rates(self, raw: pl.DataFrame, match: pl.Series) -> None:
+        """Which records stand for several, of any model: where one is sampled, another can be missed."""
+        if raw["sample_interval"].null_count() == raw.height:
+            return
+        told = raw.select(i=pl.col("sample_interval").cast(pl.Float64, strict=False), m=match)
+        rates = told.filter(pl.col("i") > 1)
+        self._tally.sampled = self._tally.sampled or not rates.is_empty()
+        found = rates.filter(pl.col("m").fill_null(value=True))["i"].unique()
+        self._tally.intervals = sorted({*self._tally.intervals, *found.to_list()}, reverse=True)[:MOST_INTERVALS]
 
     def _cover(self, times: pl.Series, zone: str | None) -> None:
         thin, says_offset = telling(times)
@@ -143,6 +153,15 @@ class Sieve:
         t.first_us = low if t.first_us is None else min(t.first_us, low)
         t.last_us = high if t.last_us is None else max(t.last_us, high)
         self._minutes.update((instants // MINUTE_US).unique().to_list())
+
+    def sums(self, extractor: Extractor, values: Sequence[Any]) -> None:
+        """Sums over several requests."""
+        s = self._setting
+        self._buckets.append(read_buckets(values, extractor, self._reader, s.incident, s.zone))
+
+    def buckets(self) -> pl.DataFrame | None:
+        """All sums, None where there are none."""
+        return joined(self._buckets) if self._buckets else None
 
     def left_out(self, name: str, times: Sequence[Any], ids: Sequence[str]) -> None:
         """Spans that are plainly about another model."""

@@ -26,7 +26,7 @@ def slot_text(slot: str, value: Any, unit: str) -> str | None:
         return "true" if value not in _NO_OUTPUT else None
     if slot == "error":
         return named_error(value)
-    if slot == "duration":
+    if slot in ("duration", "first_token"):
         return microseconds(value, unit)
     if unit == TICKS:
         return instant_of_ticks(value)

@@ -13,6 +13,7 @@ SLOTS = (
     "record_id", "start", "end", "stamp", "duration", "model", "provider", "host", "prompt", "cache_read", "cache_write",
     "completion", "total", "request_bytes", "request_encoding", "http_status", "success", "state", "error", "output",
     "from_cache", "replay_of", "tenant", "key", "user", "client_ip", "user_agent", "tag", "node", "sample_interval",
+    "first_token", "response_bytes", "finish_reason", "requests", "bucket",
 )  # fmt: skip
 ID_KINDS = (
     "cf_aig_log_id", "cf_ai_req_id", "response_id", "cf_ray", "upstream_id", "request_id", "x_request_id",
@@ -92,7 +93,14 @@ class Format:
     beside: tuple[str, ...] = ()
     """Formats whose records may come in a source of this one long after its start, where no sample shows them."""
     aggregates: bool = False
-    """Whether every unit is a sum over several requests: framing that can bound but never flag."""
+    """Whether every unit is a sum over several requests: framing that can bound but never flag.
+
+    Then `stamp` is the start of the unit's bucket, `prompt` (and `cache_read`, `cache_write` where the sum leaves them out) its
+    input tokens, `requests` how many requests it holds. Its length is that of the path of `buckets` which gave the stamp, else
+    what the slot `bucket` says (`60s`, `1h`, `24h`, `1d`, or seconds).
+    """
+    buckets: Mapping[str, str] = field(default_factory=dict)
+    """Paths of a bucket's start, finest first, each with its length."""
     tenant_says: str = "nothing in this log names a tenant"
     blind_spots: tuple[BlindSpot, ...] = ()
     export: tuple[str, ...] = ()

@@ -82,6 +82,12 @@ class Store:
         with _explained(query.stem):
             self._connection.execute(f"CREATE OR REPLACE TABLE {name} AS {query.sql}", query.bind(parameters))
 
+    def relation(self, name: str) -> pa.Table:
+        """A relation as it stands."""
+        _check_name(name)
+        with _explained(name):
+            return self._connection.table(name).to_arrow_table()
+
     def run(self, query: Query, parameters: Mapping[str, Value] | None = None) -> pa.Table:
         """The answer of a query of the catalogue."""
         with _explained(query.stem):

@@ -5,7 +5,7 @@ Builds the summary `kvforensics.summary/1`. It only arranges what the stages bef
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ _LEDGER = ("bytes", "lines", "records", "rejected", "blank", "framing")
 
 def summarise(
     incident: Incident, rules: Sequence[ExclusionRule], ingested: Ingested, coverage: Coverage, judgement: Judgement,
-    verdict: Verdict, *, assume_complete: bool,
+    verdict: Verdict, *, assume_complete: bool, estimate: Mapping[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
     """The summary. Keys that the contract does not name (`title`, `undetermined_because`, `coverage.logs` ...) are extra."""
     warnings = dict.fromkeys((*ingested.warnings, *judgement.warnings))
@@ -49,6 +49,7 @@ def summarise(
         "coverage": _coverage(coverage),
         "inputs": [_input(report) for report in ingested.inputs],
         "warnings": [{"code": code, "message": message} for code, message in warnings],
+        "estimate": dict(estimate),
     }
 
 

@@ -36,12 +36,13 @@ def decide(
     broken: bool,
     unread: bool = False,
     mentions_model: bool = False,
+    files_missing: bool = False,
 ) -> Verdict:
     """The verdict.
 
     `broken` is whether an input could not be read to its end, changed meanwhile, or the ledger does not add up; `unread`
     whether something was left out without being broken; `mentions_model` whether a line that is no record, or a source that
-    was not understood, names the model.
+    was not understood, names the model; `files_missing` whether the names of files show that some are not there.
     """
     complete = not broken and not unread
     reasons = tuple(
@@ -51,6 +52,7 @@ def decide(
             ("not_everything_read", unread),
             ("unreadable_line_mentions_model", mentions_model),
             ("window_not_covered", not window_covered),
+            ("files_missing", files_missing),
         )
         if holds
     )

@@ -21,6 +21,7 @@ from kvforensics.errors import KvForensicsError
 
 COMMANDS = {
     "check": "Read logs, judge every request, print the verdict.",
+    "size": "How many responses and tenants, and how sure, from a case.",
     "report": "Tell a case to people: HTML, Markdown, JSON, PDF, notices.",
     "export": "Hand a case over: evidence bundle, timeline, SIEM events, tables, public counts.",
     "verify": "Check a case or bundle again: digests, signature, and that the findings follow.",

@@ -30,6 +30,13 @@ _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 @click.option("--format", "formats", multiple=True, metavar="[GLOB=]NAME", help="Format of a log (repeatable).")
 @click.option("--mapping", multiple=True, metavar="FILE", help="Where a home-made log keeps its fields (repeatable).")
 @click.option("--tenant-by", metavar="FIELD", help="The field that names the tenant.")
+@click.option("--tenant-aliases", metavar="FILE", help="Which keys, users and accounts are one tenant (TOML or CSV).")
+@click.option("--sample-rate", multiple=True, metavar="[GLOB=]RATE", help="Share of requests that a log kept (repeatable).")
+@click.option("--sampled-by", type=click.Choice(["request", "tenant"]), default="request", show_default=True,
+              help="What the sampler drew.")  # fmt: skip
+@click.option("--two-sources", metavar="GLOB,GLOB", help="Two logs of the same traffic, to estimate what both missed.")
+@click.option("--assume-independent", is_flag=True, help="You assert that these two missed calls independently.")
+@click.option("--scale-gaps", is_flag=True, help="Also scale the counts over times without evidence, as a separate layer.")
 @click.option("--case", "case_dir", metavar="DIR", help="Write the case to this folder.")
 @click.option("--keep", type=click.Choice(["all", "on-model"]), default="on-model", show_default=True,
               help="Which records the case keeps.")  # fmt: skip
@@ -54,6 +61,8 @@ def command(**given: Any) -> int:
     from kvforensics.cli.progress import shown
     from kvforensics.escape import terminal
     from kvforensics.reports.terminal import verdict_text
+    from kvforensics.sampling import read_rate
+    from kvforensics.sizing import SizingOptions
 
     options = CheckOptions(
         paths=given["paths"],
@@ -69,6 +78,14 @@ def command(**given: Any) -> int:
         keep_all=given["keep"] == "all",
         evidence=not given["no_evidence"],
         case_dir=given["case_dir"],
+        tenant_aliases=given["tenant_aliases"],
+        sizing=SizingOptions(
+            rates=tuple(read_rate(text) for text in given["sample_rate"]),
+            sampled_by=given["sampled_by"],
+            two_sources=_pair(given["two_sources"]),
+            assume_independent=given["assume_independent"],
+            scale_gaps=given["scale_gaps"],
+        ),
     )
     began = time.monotonic()
     with Case() as case, shown(wanted=given["progress"]) as progress:
@@ -91,6 +108,16 @@ def _choice(text: str) -> tuple[str | None, str]:
     if equals and not (glob and value):
         raise UsageError(f"{text!r} is neither VALUE nor GLOB=VALUE")
     return (glob or None, value)
+
+
+def _pair(text: str | None) -> tuple[str, str] | None:
+    """`GLOB,GLOB`."""
+    if text is None:
+        return None
+    first, comma, second = text.partition(",")
+    if not (comma and first and second) or "," in second:
+        raise UsageError(f"{text!r} is not GLOB,GLOB", where="--two-sources")
+    return first, second
 
 
 def parse_size(text: str) -> int:

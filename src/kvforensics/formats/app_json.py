@@ -80,6 +80,12 @@ FORMAT = Format(
         "user_agent": ("~user_agent", "headers.~user_agent", "request_headers.~user_agent"),
         "tag": ("tags",),
         "node": ("~hostname", "node", "pod", "host"),
+        "first_token": (
+            "~time_to_first_token_ms|ms", "~ttft_ms|ms", "~first_token_ms|ms", "~time_to_first_token_s|s", "~ttft_s|s",
+            "~time_to_first_token_seconds|s", "~ttft_seconds|s",
+        ),
+        "response_bytes": ("~response_bytes", "~response_size_bytes", "~response_body_bytes", "~bytes_out"),
+        "finish_reason": ("~finish_reason", "choices[0].finish_reason", "response.choices[0].finish_reason"),
     },
     ids={
         "cf_aig_log_id": ("**.~cf_aig_log_id",), "cf_ai_req_id": ("**.~cf_ai_req_id",),

@@ -35,6 +35,8 @@ FORMAT = Format(
         "completion": ("tokens_out", "response_head.usage.completion_tokens", "response_head.usage.output_tokens"),
         "total": ("response_head.usage.total_tokens", "response_head.result.usage.total_tokens"),
         "request_bytes": ("request_size",),
+        "response_bytes": ("response_size",),
+        "finish_reason": ("response_head.choices[0].finish_reason",),
         "http_status": ("status_code",),
         "success": ("success",),
         "output": (

@@ -20,7 +20,7 @@ FORMAT = Format(
         ("Date", "Spend ($)", "Requests"), ("Date", "Spend ($)", "Total Requests"), ("Date", "Spend", "Total Requests"),
     ),
     fields={
-        "stamp": ("date", "Date"),
+        "requests": ("api_requests", "metrics.api_requests", "Requests", "Total Requests"),
         "model": ("model", "Model", "model_group"),
         "provider": ("custom_llm_provider",),
         "prompt": ("prompt_tokens", "metrics.prompt_tokens", "Prompt Tokens"),
@@ -31,6 +31,7 @@ FORMAT = Format(
         "key": ("api_key",),
         "user": ("user_id", "end_user_id"),
     },
+    buckets={"date": "1d", "Date": "1d"},
     zone="UTC",
     cache_rule="inclusive",
     aggregates=True,

@@ -27,6 +27,7 @@ FORMAT = Format(
         "total": ("usage.total_tokens",),
         "error": ("error",),
         "output": ("choices",),
+        "finish_reason": ("choices[0].finish_reason",),
     },
     ids={"response_id": ("id",)},
     cache_rule="inclusive",

@@ -27,6 +27,8 @@ FORMAT = Format(
         "cache_read": ("native_tokens_cached", "tokens_cached"),
         "completion": ("tokens_completion",),
         "state": ("cancelled|/^(?i:true|1|t|yes)$/=cancelled", "finish_reason_normalized", "finish_reason_raw"),
+        "first_token": ("time_to_first_token_ms",),
+        "finish_reason": ("finish_reason_normalized", "finish_reason_raw"),
         "replay_of": ("response_cache_source_id",),
         "key": ("api_key_name",),
         "user": ("user", "external_user"),

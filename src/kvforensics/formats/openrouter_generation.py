@@ -27,6 +27,7 @@ FORMAT = Format(
         "cache_read": ("native_tokens_cached",),
         "completion": ("native_tokens_completion", "tokens_completion"),
         "state": ("cancelled|/^(?i:true)$/=cancelled", "finish_reason", "native_finish_reason"),
+        "finish_reason": ("finish_reason", "native_finish_reason"),
         "replay_of": ("response_cache_source_id",),
         "tenant": ("workspace_id",),
         "user": ("external_user", "user"),

@@ -26,6 +26,7 @@ FORMAT = Format(
         # An abort with a status was the engine's own doing; one without was the client's.
         "state": ("finish_reason.status_code", "finish_reason.type"),
         "node": ("dp_rank",),
+        "finish_reason": ("finish_reason.type",),
     },
     ids={"response_id": ("id", "request_parameters.rid")},
     cache_rule="inclusive",

@@ -1,0 +1,33 @@
+"""How many, and how sure? Reads the estimate out of a case and prints it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from kvforensics.cli import emit
+from kvforensics.errors import UsageError
+
+
+@click.command(name="size")
+@click.argument("case", metavar="CASE")
+@click.option("--json", "as_json", is_flag=True, help="Print the estimate as JSON.")
+def command(case: str, *, as_json: bool) -> int:
+    """Print how many responses and tenants are affected, in layers, and how sure each number is.
+
+    CASE is a folder that `kvforensics check --case` wrote. What is stated about sampling, tenants and independence is stated
+    to `check`; see its options.
+    """
+    from kvforensics.case_reader import open_case
+    from kvforensics.reports.sizing import sizing_text
+
+    estimate = open_case(Path(case)).summary.get("estimate")
+    if not isinstance(estimate, dict):
+        raise UsageError("has no estimate: an older version wrote it", where=case, advice="run the check again")
+    if as_json:
+        emit(json.dumps(estimate, indent=2, ensure_ascii=True))
+    else:
+        emit(sizing_text(estimate))
+    return 0
