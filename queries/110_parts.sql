@@ -20,8 +20,8 @@ WITH judged AS (
         END AS in_window,
         CASE
             WHEN r.prompt_tokens_min > r.prompt_tokens_max THEN NULL
-            WHEN r.prompt_tokens_min > $prompt_tokens_over THEN TRUE
-            WHEN r.prompt_tokens_max < $uncertain_from THEN FALSE
+            WHEN r.prompt_tokens_min > coalesce(t.prompt_tokens_over, $prompt_tokens_over) THEN TRUE
+            WHEN r.prompt_tokens_max < coalesce(t.uncertain_from, $uncertain_from) THEN FALSE
         END AS over_threshold,
         -- An HTTP status below 100 is a log's way to say that there was none.
         CASE
@@ -48,6 +48,7 @@ WITH judged AS (
         r.prompt_tokens_max
     FROM records AS r
     JOIN sources AS s ON s.source = r.source
+    LEFT JOIN thresholds AS t ON t.source = r.source AND t.line = r.line
 )
 SELECT
     *,

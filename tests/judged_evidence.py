@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from kvforensics.alias import Aliases
 from kvforensics.exclusion import ExclusionRule
+from kvforensics.incident import NodeThreshold
 from kvforensics.judge import Judgement, judge
 from kvforensics.store import Store
 
@@ -46,6 +47,7 @@ class SmallIncident:
     uncertain_until_us: int = 2100 * S
     prompt_tokens_over: int = 1000
     uncertain_from: int = 995
+    nodes: tuple[NodeThreshold, ...] = ()
 
 
 def row(line: int, given: dict[str, Any], place: int = 0) -> dict[str, Any]:
@@ -80,6 +82,12 @@ def rule(given: dict[str, Any], ordinal: int = 0) -> ExclusionRule:
     )  # fmt: skip
 
 
+def node(given: dict[str, Any]) -> NodeThreshold:
+    """One threshold of a node; times in seconds."""
+    times = (None if given.get(k) is None else given[k] * S for k in ("since", "until"))
+    return NodeThreshold(tuple(given["names"]), *times, given["over"], given.get("uncertain_from", given["over"] + 1))
+
+
 def table(rows: list[dict[str, Any]]) -> pa.Table:
     """The relation `records`; rows of each source are numbered from 1 unless they say otherwise."""
     lines: dict[str, int] = {}
@@ -99,10 +107,11 @@ def judged(
     off_model_dropped: int = 0,
     sampled: bool = False,
     aliases: list[dict[str, str]] | None = None,
+    nodes: list[dict[str, Any]] | None = None,
 ) -> Judgement:
-    """The judgement of these rows."""
+    """The judgement of these rows. `nodes` are thresholds by node, times in seconds."""
     made = [rule(r, i) for i, r in enumerate(rules or [])]
-    incident: Any = SmallIncident()
+    incident: Any = SmallIncident(nodes=tuple(node(n) for n in nodes or []))
     entries = tuple((a["kind"], a["value"], a["tenant"]) for a in aliases or [])
     named = Aliases("aliases.toml", "0" * 64, entries) if aliases else None
     options: dict[str, Any] = {"off_model_dropped": off_model_dropped, "sampled": sampled, "aliases": named}

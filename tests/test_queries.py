@@ -1,8 +1,9 @@
 """Does every query answer its cases, both those where it fires and those where it does not?
 
-A case is a TOML file: `[[record]]` and `[[rule]]` as in `judged_evidence`, `[[row]]` the expected rows with the columns that
-matter; `[[alias]]`, `[[rate]]` and `[[side]]` are the relations of those names, `[stated]` what a variation changes. Record
-numbers are written `source:line`, null is "NULL". `sabotage` is a statement that breaks the judgement first, for audits.
+A case is a TOML file: `[[record]]`, `[[rule]]` and `[[node]]` as in `judged_evidence`, `[[row]]` the expected rows with
+the columns that matter; `[[alias]]`, `[[rate]]` and `[[side]]` are the relations of those names, `[stated]` what a variation
+changes; for the operator's queries `[[engine]]` rows as in `engine.records.SCHEMA`. Record numbers are written
+`source:line`, null is "NULL". `sabotage` is a statement that breaks the judgement first, for audits.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pytest
 
 from judged_evidence import SmallIncident, judged
 from kvforensics.catalog import all_queries, query
+from kvforensics.engine.records import SCHEMA
 from kvforensics.store import Store
 
 CASES = Path(__file__).parent / "queries"
@@ -31,6 +34,9 @@ PARAMETERS = {
     "330_prefill_rate": {"over": 1000, "least_tokens": 100},
     "331_corroboration": {"most": 10},
     "332_node_minutes": {"most": 2},
+    "402_affected_rooms": {"first_rejected": 1000},
+    "412_unequal_pages": {"page_size": 64},
+    "415_population": {"first_rejected": 1000},
 }
 
 
@@ -57,13 +63,24 @@ def _sizing(store: Store, case: dict[str, Any]) -> None:
     store.create_table_as("stated_parts", query("110_parts"), changed)
 
 
+def engine_records(store: Store, rows: list[dict[str, Any]]) -> None:
+    """Rows of engine logs; those without a line are numbered."""
+    made = [{"source": "a", "node": "n", "line": n, **row} for n, row in enumerate(rows, 1)]
+    store.register("engine_records", pl.DataFrame(made, schema=SCHEMA).to_arrow(compat_level=pl.CompatLevel.oldest()))
+    store.create_table_as("rooms", query("401_rooms"))
+
+
 @pytest.mark.parametrize("path", sorted(CASES.glob("*/*.toml")), ids=lambda p: f"{p.parent.name}/{p.stem}")
 def test_a_query_answers_its_case(path: Path) -> None:
     case = tomllib.loads(path.read_text())
     stem = path.parent.name
     with Store(threads=2) as store:
-        judged(case.get("record", []), case.get("rule", []), store=store, aliases=case.get("alias"))
-        if stem >= "310":
+        if stem[0] == "4":
+            engine_records(store, case.get("engine", []))
+        judged(
+            case.get("record", []), case.get("rule", []), store=store, aliases=case.get("alias"), nodes=case.get("node", [])
+        )
+        if "310" <= stem < "400":
             _sizing(store, case)
         if sabotage := case.get("sabotage"):
             store._connection.execute(sabotage)

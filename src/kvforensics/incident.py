@@ -22,6 +22,20 @@ _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
+class NodeThreshold:
+    """The threshold that held on a node for a time, [since, until); None is an end that is open.
+
+    `names` are what records may call the node: a name, an address, the name of its log.
+    """
+
+    names: tuple[str, ...]
+    since_us: int | None
+    until_us: int | None
+    prompt_tokens_over: int
+    uncertain_from: int
+
+
+@dataclass(frozen=True, slots=True)
 class Incident:
     """One incident file.
 
@@ -51,6 +65,7 @@ class Incident:
     published_affected_responses: int | None
     sources: tuple[str, ...]
     timeline: tuple[tuple[int, str], ...]
+    nodes: tuple[NodeThreshold, ...]
     digest: str
     text: str
 
@@ -81,7 +96,7 @@ def load_incident(id_or_path: str = DEFAULT_INCIDENT) -> Incident:
 def parse_incident(data: bytes, where: str) -> Incident:
     """The incident that a file's bytes describe; `where` is its name in errors."""
     root = read_toml(data, where, SCHEMA)
-    root.known(("schema", "id", "title", "window", "threshold", "model", "published", "timeline"))
+    root.known(("schema", "id", "title", "window", "threshold", "model", "published", "timeline", "node"))
     ident = root.string("id")
     if not _ID.fullmatch(ident):
         root.fail("id", "should be lower-case letters, digits, dots, dashes and underscores")
@@ -115,6 +130,7 @@ def parse_incident(data: bytes, where: str) -> Incident:
         ),
         sources=published.strings("sources", optional=True),
         timeline=_timeline(root),
+        nodes=_nodes(root, uncertain_from),
         digest=hashlib.sha256(data).hexdigest(),
         text=data.decode(),
     )
@@ -171,6 +187,24 @@ def _timeline(root: Table) -> tuple[tuple[int, str], ...]:
     return tuple(sorted(points))
 
 
+def _nodes(root: Table, least: int) -> tuple[NodeThreshold, ...]:
+    """The thresholds by node. None may be uncertain below the incident's own, as records below that are not kept."""
+    found = []
+    for entry in root.tables("node", optional=True):
+        entry.known(("names", "since", "until", "prompt_tokens_over", "uncertain_from"))
+        since, until = (entry.instant(k) if k in entry.values else None for k in ("since", "until"))
+        if since is not None and until is not None and since >= until:
+            entry.fail("until", "should be later than since")
+        over = entry.number("prompt_tokens_over", least=0)
+        uncertain = entry.number("uncertain_from", least=0, default=over + 1)
+        if uncertain > over + 1:
+            entry.fail("uncertain_from", "should not be more than prompt_tokens_over plus one")
+        if uncertain < least:
+            entry.fail("uncertain_from", "should not be less than threshold.uncertain_from", "lower the one in [threshold]")
+        found.append(NodeThreshold(entry.strings("names"), since, until, over, uncertain))
+    return tuple(found)
+
+
 def template() -> str:
     """A commented incident file to start a new one from; it is valid as it stands."""
     return _TEMPLATE
@@ -204,6 +238,11 @@ other_hosts = []
 [published]
 # affected_responses = 0                    # what the provider said
 sources = []
+
+# [[node]]                                  # a threshold of its own for one node, for a time; repeatable
+# names = ["prefill-0", "192.0.2.20"]       # what records call the node: name, address, name of its log
+# since = 2026-01-01T06:00:00Z              # left out: always; until likewise
+# prompt_tokens_over = 120000
 
 # [[timeline]]                              # drawn on the charts
 # at = 2026-01-01T12:00:00Z

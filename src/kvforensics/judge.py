@@ -29,6 +29,10 @@ _RULES = pa.schema(
 _RULE_VALUES = pa.schema([("rule_id", pa.string()), ("field", pa.string()), ("value", pa.string())])
 _ALIASES = pa.schema([("kind", pa.string()), ("value", pa.string()), ("tenant", pa.string()), ("rank", pa.int64())])
 _RULE_IPS = pa.schema([("rule_id", pa.string()), ("client_ip", pa.string())])
+_THRESHOLDS = pa.schema([
+    ("node", pa.string()), ("since_us", pa.int64()), ("until_us", pa.int64()), ("prompt_tokens_over", pa.int64()),
+    ("uncertain_from", pa.int64()),
+])  # fmt: skip
 _AUDITS = (
     "901_every_record_once", "902_every_call_counted_once", "903_no_affected_without_proof",
     "904_duplicates_point_to_a_counted_record",
@@ -72,6 +76,7 @@ def judge(
     _register_rules(store, ask, rules)
     register_aliases(store, aliases)
     _create(store, ask, ("sources", "001_sources"))
+    _thresholds(store, ask, incident)
     _part(store, ask, incident)
     rounds = _tie(store, ask)
     _create(store, ask, ("members", "210_members"), ("calls", "220_calls"), ("replay_targets", "230_replay_targets"))
@@ -130,6 +135,17 @@ def part_parameters(incident: Incident) -> dict[str, Value]:
         "prompt_tokens_over": incident.prompt_tokens_over,
         "uncertain_from": incident.uncertain_from,
     }
+
+
+def _thresholds(store: Store, ask: Ask, incident: Incident) -> None:
+    """The threshold of each node at each time, where the incident knows them."""
+    thresholds: list[dict[str, Value]] = [
+        {"node": name.lower(), "since_us": n.since_us, "until_us": n.until_us,
+         "prompt_tokens_over": n.prompt_tokens_over, "uncertain_from": n.uncertain_from}
+        for n in incident.nodes for name in n.names
+    ]  # fmt: skip
+    store.register("node_thresholds", pa.Table.from_pylist(thresholds, schema=_THRESHOLDS))
+    _create(store, ask, ("thresholds", "105_thresholds"))
 
 
 def _part(store: Store, ask: Ask, incident: Incident) -> None:

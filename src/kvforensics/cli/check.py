@@ -53,7 +53,7 @@ def command(**given: Any) -> int:
 
     Exit status: 0 not exposed, 10 exposed, 11 possibly exposed, 12 undetermined, 13 evidence broken, 2 usage error.
     """
-    choices = {key: tuple(_choice(text) for text in given[key]) for key in ("timezone", "formats")}
+    choices = {key: tuple(choice(text) for text in given[key]) for key in ("timezone", "formats")}
     memory = parse_size(given["memory"]) if given["memory"] else None
     get_ready(given["paths"], given["workers"] or 0)
 
@@ -102,7 +102,7 @@ def command(**given: Any) -> int:
     return result.exit_status
 
 
-def _choice(text: str) -> tuple[str | None, str]:
+def choice(text: str) -> tuple[str | None, str]:
     """`VALUE` or `GLOB=VALUE`."""
     glob, equals, value = text.rpartition("=")
     if equals and not (glob and value):

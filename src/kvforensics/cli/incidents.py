@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from kvforensics.cli import emit
+from kvforensics.cli.check import choice
 from kvforensics.errors import UsageError
-from kvforensics.incident import Incident, load_incident, shipped_incidents, template
+from kvforensics.incident import DEFAULT_INCIDENT, Incident, NodeThreshold, load_incident, shipped_incidents, template
 from kvforensics.instant import rfc3339
 
 
@@ -39,19 +40,36 @@ def validate(file: str) -> None:
 
 @command.command()
 @click.argument("file", metavar="FILE", required=False)
-def new(file: str | None) -> None:
-    """Write a commented incident file to start from to FILE, or to standard output."""
+@click.option("--from-audit", "logs", multiple=True, metavar="LOG",
+              help="Take the thresholds of each node from engine logs (repeatable).")  # fmt: skip
+@click.option("--base", default=DEFAULT_INCIDENT, show_default=True, metavar="ID|FILE",
+              help="With --from-audit: the incident that gives the rest.")  # fmt: skip
+@click.option("--timezone", multiple=True, metavar="[GLOB=]ZONE", help="Zone of the engines' local times (repeatable).")
+def new(file: str | None, logs: tuple[str, ...], base: str, timezone: tuple[str, ...]) -> None:
+    """Write an incident file to FILE, or to standard output: a commented one to start from, or one from engine logs."""
+    text = _from_audit(logs, base, timezone) if logs else template()
     if file is None:
-        emit(template())
+        emit(text)
         return
     try:
         with Path(file).open("x", encoding="utf-8") as out:
-            out.write(template())
+            out.write(text)
     except FileExistsError as error:
         raise UsageError("exists already", where=file, advice="name another file") from error
     except OSError as error:
         raise UsageError(f"cannot be written ({error.strerror})", where=file) from error
     emit(f"written: edit it, then run `kvforensics incidents validate {file}`")
+
+
+def _from_audit(logs: tuple[str, ...], base: str, timezone: tuple[str, ...]) -> str:
+    from kvforensics.clock import check_zone
+    from kvforensics.engine.audit import AuditOptions, audit
+    from kvforensics.engine.timeline import incident_text
+
+    zones = tuple(choice(text) for text in timezone)
+    for _, zone in zones:
+        check_zone(zone)
+    return incident_text(audit(AuditOptions(logs, zones=zones)).nodes, load_incident(base))
 
 
 def describe(incident: Incident) -> str:
@@ -72,7 +90,14 @@ def describe(incident: Incident) -> str:
         ("published", f"{incident.published_affected_responses:,} affected responses"
          if incident.published_affected_responses is not None else ""),
         *(("source", url) for url in incident.sources),
+        *(("node", _node(n)) for n in incident.nodes),
         *(("timeline", f"{rfc3339(at)}  {what}") for at, what in incident.timeline),
         ("sha256", incident.digest),
     ]  # fmt: skip
     return "\n".join((incident.id, "", *(f"{label:<11}{terminal(text)}" for label, text in rows if text)))
+
+
+def _node(node: NodeThreshold) -> str:
+    since, until = (None if at is None else rfc3339(at) for at in (node.since_us, node.until_us))
+    when = " ".join([*([f"from {since}"] if since else []), *([f"until {until}"] if until else [])]) or "always"
+    return f"{', '.join(node.names)}: more than {node.prompt_tokens_over:,}, uncertain from {node.uncertain_from:,}, {when}"

@@ -1,0 +1,35 @@
+-- title: The threshold of the node that served each record
+-- question: Which threshold held on the node that served a request, when it was served?
+-- parameters: none
+-- limits: Only for incidents that give thresholds by node; other records have no row and take the incident's own. Where
+--   the node or the time is not told, or the node is not one of those named, all that may have held are kept as one
+--   range: the highest to be over for sure, the lowest to be under for sure.
+WITH keyed AS (
+    SELECT
+        source, line, started_earliest, started_latest,
+        lower(regexp_replace(node, ':[0-9]+$', '')) AS told,
+        lower(regexp_extract(source, '[^/]*$')) AS file
+    FROM records
+    WHERE EXISTS (SELECT 1 FROM node_thresholds)
+),
+placed AS (
+    SELECT
+        k.source, k.line, k.started_earliest, k.started_latest,
+        CASE
+            WHEN k.told IN (SELECT node FROM node_thresholds) THEN k.told
+            WHEN k.told IS NULL AND k.file IN (SELECT node FROM node_thresholds) THEN k.file
+        END AS node
+    FROM keyed AS k
+)
+SELECT
+    p.source,
+    p.line,
+    max(t.prompt_tokens_over) AS prompt_tokens_over,
+    min(t.uncertain_from) AS uncertain_from
+FROM placed AS p
+JOIN node_thresholds AS t
+    ON (p.node IS NULL OR t.node = p.node)
+    AND (p.started_latest IS NULL OR t.since_us IS NULL OR p.started_latest >= t.since_us)
+    AND (p.started_earliest IS NULL OR t.until_us IS NULL OR p.started_earliest < t.until_us)
+GROUP BY p.source, p.line
+ORDER BY p.source, p.line

@@ -1,0 +1,197 @@
+"""Does an affected answer share rare word sequences with text of another tenant that is not in its own prompt?
+
+A sequence counts only where exactly one other tenant has it and the receiver's own texts do not: what many write, and what
+the receiver wrote itself, proves nothing. The false-positive rate is measured on answers that are not affected, in the same
+evidence and by the same rule. Results are scores and keyed digests, never text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, lgamma, log
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kvforensics.engine.bodies import Body
+from kvforensics.engine.shingles import WORDS, Hashes, Shingler
+
+SCHEMA = "kvforensics.content/1"
+SHARED_AT_LEAST = 4
+"""Sequences that have to be shared: a copied run of eleven words has this many."""
+MOST_CONTROLS = 5_000
+DIGESTS = 5
+CONFIDENCE = 0.95
+Bodies = Callable[[], Iterator[Body]]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One answer and one other tenant. `containment` is the share of the answer's sequences that only they have."""
+
+    rid: str
+    tenant: str
+    source_tenant: str
+    shared: int
+    containment: float
+    own_containment: float
+    digests: tuple[str, ...]
+    in_superset: bool | None
+    """Whether the replay holds the source tenant possible; None where no replay was given."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContentCheck:
+    """Matches in a total order, and how far to trust them."""
+
+    matches: tuple[Match, ...]
+    compared: int
+    without_tenant: int
+    without_answer: int
+    controls: int
+    false_positives: int
+
+    @property
+    def false_positive_rate_at_most(self) -> float | None:
+        """The upper end of a one-sided 95 % interval for the rate on answers that are not affected (Clopper-Pearson)."""
+        if not self.controls:
+            return None
+        low, high = self.false_positives / self.controls, 1.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            likely = _at_most(self.false_positives, self.controls, middle) > 1 - CONFIDENCE
+            low, high = (middle, high) if likely else (low, middle)
+        return high
+
+    @property
+    def exit_status(self) -> int:
+        """10 where text of another tenant was found, 12 where no affected answer could be compared, else 0."""
+        return 10 if self.matches else 0 if self.compared else 12
+
+    def document(self) -> dict[str, Any]:
+        """The check as one JSON document; it holds no text."""
+        return {
+            "schema": SCHEMA,
+            "words_in_a_sequence": WORDS,
+            "shared_at_least": SHARED_AT_LEAST,
+            "compared": self.compared,
+            "not_compared": {"tenant_not_told": self.without_tenant, "answer_not_in_evidence": self.without_answer},
+            "controls": self.controls,
+            "false_positives_among_controls": self.false_positives,
+            "false_positive_rate_at_most": self.false_positive_rate_at_most,
+            "matches": [
+                {"rid": m.rid, "tenant": m.tenant, "source_tenant": m.source_tenant, "shared": m.shared,
+                 "containment": round(m.containment, 4), "own_containment": round(m.own_containment, 4),
+                 "digests": list(m.digests), "in_superset": m.in_superset}
+                for m in self.matches
+            ],
+        }  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Asked:
+    body_tenant: str
+    answer: Hashes
+    own: float
+    affected: bool
+
+
+def check_content(bodies: Bodies, affected: Mapping[str, Sequence[str | None] | None], key: bytes) -> ContentCheck:
+    """Compare the answers of affected requests with all texts of other tenants; bodies are read twice.
+
+    `affected` gives the tenants of the replay's superset by request id, None where there was no replay.
+    """
+    shingler = Shingler(key)
+    asked, without_tenant, seen = _asked(bodies(), affected, shingler)
+    wanted = np.unique(np.concatenate([a.answer for a in asked.values()])) if asked else np.empty(0, np.uint64)
+    # For each wanted sequence the tenant that has it: -1 nobody, -2 several.
+    owner = np.full(len(wanted), -1, np.int64)
+    tenants: dict[str, int] = {}
+    for body in bodies():
+        if body.tenant is None or not len(wanted):
+            continue
+        number = tenants.setdefault(body.tenant, len(tenants))
+        # An affected answer may be a copy already, so what it says belongs to nobody.
+        text = body.prompt if body.rid in affected else f"{body.prompt}\n{body.answer}"
+        hashes = shingler.hashes(text)
+        here = np.searchsorted(wanted, hashes)
+        here = here[wanted[np.minimum(here, len(wanted) - 1)] == hashes]
+        owner[here] = np.where((owner[here] == -1) | (owner[here] == number), number, -2)
+    names = list(tenants)
+    matches: list[Match] = []
+    false_positives = 0
+    for rid, one in sorted(asked.items()):
+        hits = list(_matches(rid, one, wanted, owner, names, affected.get(rid)))
+        if one.affected:
+            matches += hits
+        else:
+            false_positives += bool(hits)
+    count = sum(a.affected for a in asked.values())
+    return ContentCheck(
+        matches=tuple(matches),
+        compared=count,
+        without_tenant=without_tenant,
+        without_answer=len(affected) - seen,
+        controls=len(asked) - count,
+        false_positives=false_positives,
+    )
+
+
+def _asked(
+    bodies: Iterator[Body], affected: Mapping[str, Any], shingler: Shingler
+) -> tuple[dict[str, _Asked], int, int]:
+    asked: dict[str, _Asked] = {}
+    without_tenant = seen = controls = 0
+    for body in bodies:
+        is_affected = body.rid in affected
+        if not body.answer or (not is_affected and controls >= MOST_CONTROLS):
+            continue
+        seen += is_affected
+        if body.tenant is None:
+            without_tenant += is_affected
+            continue
+        answer, prompt = shingler.hashes(body.answer), shingler.hashes(body.prompt)
+        foreign = np.setdiff1d(answer, prompt, assume_unique=True)
+        own = 1 - len(foreign) / len(answer) if len(answer) else 0.0
+        controls += not is_affected
+        asked[body.rid] = _Asked(body.tenant, foreign, own, is_affected)
+    return asked, without_tenant, seen
+
+
+def _matches(
+    rid: str,
+    one: _Asked,
+    wanted: Hashes,
+    owner: npt.NDArray[np.int64],
+    names: Sequence[str],
+    superset: Sequence[str | None] | None,
+) -> Iterator[Match]:
+    owners = owner[np.searchsorted(wanted, one.answer)]
+    total = max(len(one.answer), 1)
+    for number in np.unique(owners[owners >= 0]).tolist():
+        name = names[number]
+        shared = one.answer[owners == number]
+        if name == one.body_tenant or len(shared) < SHARED_AT_LEAST:
+            continue
+        yield Match(
+            rid=rid,
+            tenant=one.body_tenant,
+            source_tenant=name,
+            shared=len(shared),
+            containment=len(shared) / total,
+            own_containment=one.own,
+            digests=tuple(f"{value:016x}" for value in shared[:DIGESTS].tolist()),
+            in_superset=None if superset is None else name in superset,
+        )
+
+
+def _at_most(count: int, trials: int, rate: float) -> float:
+    """The chance of at most `count` in `trials` at a rate."""
+    if rate <= 0 or rate >= 1:
+        return 1.0 if rate <= 0 else float(count >= trials)
+    return sum(
+        exp(lgamma(trials + 1) - lgamma(k + 1) - lgamma(trials - k + 1) + k * log(rate) + (trials - k) * log(1 - rate))
+        for k in range(count + 1)
+    )

@@ -1,0 +1,175 @@
+"""Whose data was in the reach of each affected response, how much of it, and how sure is that?
+
+Replays each decode rank many times, each time with one of the schedules that its log allows, and keeps for each response
+and each earlier tenant how many rows it could have read. What a page holds is exposure, not disclosure: a model may have
+used few of those rows. The safe superset does not rest on the replay: every request that took pages on the same rank
+before, since the process started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from kvforensics.engine.decode_log import RankLog
+from kvforensics.engine.pages import Flags, Floats, replay
+
+DRAWS = 24
+FEW_DRAWS = 5
+WORK = 1_500_000
+"""Requests that are replayed in all draws together, before fewer draws are made."""
+INSIDE = 0.9
+MARGIN = 0.01
+"""Added to both ends of an interval, as a share of the rows: what the order inside one decode step can move."""
+COARSE_MARGIN = 0.05
+"""The same where ends are known to the second only, the log lacks requests (one shifts all behind it), or draws are few."""
+COARSE = 100_000.0
+STAMP = 1_000_000.0
+SEED = 20260909
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Rows of one earlier tenant (or of one earlier request) in reach: the middle and the ends of the 90 % interval.
+
+    `seen` is the share of the draws in which there were any. `tenant` is None where the logs do not name one; `request`
+    is the place of the request in its rank's log, None for a tenant.
+    """
+
+    tenant: str | None
+    request: int | None
+    rows: float
+    low: float
+    high: float
+    seen: float
+
+
+@dataclass(frozen=True, slots=True)
+class Exposed:
+    """One affected response. `rows` are all stale rows in its reach; `nobody` those of pages that were never written."""
+
+    rank: int
+    request: int
+    rows: int
+    nobody: float
+    tenants: tuple[Share, ...]
+    requests: tuple[Share, ...]
+    earlier: int
+    """How many requests are in the safe superset."""
+    earlier_tenants: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """One rank: its affected responses, and how whole its log is (None where nothing tells)."""
+
+    rank: int
+    exposed: tuple[Exposed, ...]
+    draws: int
+    shortfalls: float
+    completeness: float | None
+
+
+def replay_ranks(
+    ranks: Sequence[RankLog], pool_tokens: int, page: int, *, draws: int | None = None, workers: int = 1
+) -> list[Replayed]:
+    """The exposure of every rank; `pool_tokens` is the pool of one rank, `page` the tokens in a page."""
+    total = sum(len(r) for r in ranks if r.stale.any())
+    times = draws if draws is not None else int(min(DRAWS, max(1, WORK // max(total, 1))))
+    tasks = [(number, rank, pool_tokens, page, times) for number, rank in enumerate(ranks)]
+    if workers > 1 and total > 20_000 and len(tasks) > 1:
+        with ProcessPoolExecutor(min(workers, len(tasks))) as pool:
+            return list(pool.map(_one, tasks))
+    return [_one(task) for task in tasks]
+
+
+def _one(task: tuple[int, RankLog, int, int, int]) -> Replayed:
+    number, rank, pool_tokens, page, draws = task
+    whole = _completeness(rank)
+    if not rank.stale.any():
+        return Replayed(number, (), 0, 0.0, whole)
+    readers = np.flatnonzero(rank.stale)
+    counts: dict[tuple[int, int], Floats] = {}
+    shortfalls = 0
+    for draw in range(draws):
+        chance = None if draw == 0 else np.random.default_rng([SEED, number, draw])
+        reads = replay(rank.drawn(chance), pool_tokens, page)
+        shortfalls += reads.shortfalls
+        for reader, writer, rows in zip(reads.reader.tolist(), reads.writer.tolist(), reads.rows.tolist(), strict=True):
+            key = (reader, writer)
+            if key not in counts:
+                counts[key] = np.zeros(draws)
+            counts[key][draw] = rows
+    # Taking the pages decides what is earlier; a whole second of doubt keeps a request in the superset.
+    began = rank.end_low - rank.span_high
+    latest = rank.end_high - rank.span_low
+    coarse = (
+        float((rank.end_high - rank.end_low).max()) > COARSE or (whole is not None and whole < 1) or draws < FEW_DRAWS
+    )
+    margin = COARSE_MARGIN if coarse else MARGIN
+    exposed = tuple(_exposed(number, int(r), rank, counts, began <= latest[r], page, margin) for r in readers)
+    return Replayed(number, exposed, draws, shortfalls / draws, whole)
+
+
+def _exposed(
+    number: int,
+    reader: int,
+    rank: RankLog,
+    counts: dict[tuple[int, int], Floats],
+    earlier: Flags,
+    page: int,
+    margin: float,
+) -> Exposed:
+    mine = {writer: rows for (r, writer), rows in counts.items() if r == reader}
+    total = int(rank.prompt[reader]) - min(page, int(rank.prompt[reader]))
+    by_tenant: dict[str | None, Floats] = {}
+    for writer, rows in mine.items():
+        if writer >= 0:
+            by_tenant[rank.tenant[writer]] = by_tenant.get(rank.tenant[writer], np.zeros(len(rows))) + rows
+    tenants = [_share(tenant, None, rows, total, margin) for tenant, rows in by_tenant.items()]
+    requests = [_share(rank.tenant[w], w, rows, total, margin) for w, rows in mine.items() if w >= 0]
+    earlier = earlier.copy()
+    earlier[reader] = False
+    names = {rank.tenant[i] for i in np.flatnonzero(earlier)}
+    nobody = mine.get(-1)
+    return Exposed(
+        rank=number,
+        request=reader,
+        rows=total,
+        nobody=float(nobody.mean()) if nobody is not None else 0.0,
+        tenants=tuple(sorted(tenants, key=lambda s: (-s.rows, s.tenant or ""))),
+        requests=tuple(sorted(requests, key=lambda s: (-s.rows, s.request or 0))),
+        earlier=int(earlier.sum()),
+        earlier_tenants=tuple(sorted(names, key=lambda n: (n is None, n or ""))),
+    )
+
+
+def _share(tenant: str | None, request: int | None, rows: Floats, total: int, margin: float) -> Share:
+    few = (1 - INSIDE) / 2
+    low, high = np.quantile(rows, [few, 1 - few])
+    return Share(
+        tenant=tenant,
+        request=request,
+        rows=float(rows.mean()),
+        low=max(0.0, float(low) - margin * total),
+        high=min(float(total), float(high) + margin * total),
+        seen=float((rows > 0).mean()),
+    )
+
+
+def _completeness(rank: RankLog) -> float | None:
+    """The running requests that the log explains, of those that the rank itself counted."""
+    if not rank.batches:
+        return None
+    ends = np.sort((rank.end_low + rank.end_high) / 2)
+    begins = np.sort((rank.end_low + rank.end_high) / 2 - rank.decoding)
+    told = explained = 0
+    for at, running in rank.batches:
+        # The stamp is cut to the second: whoever ran in any part of it may have been counted.
+        here = int(np.searchsorted(begins, at + STAMP, "right") - np.searchsorted(ends, at, "left"))
+        told += running
+        explained += min(running, max(here, 0))
+    return explained / told if told else None

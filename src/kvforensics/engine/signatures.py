@@ -1,0 +1,120 @@
+"""Which signs of the bug are in engine logs, and how much does each prove?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from kvforensics.catalog import Value, query
+from kvforensics.engine.audit import AuditOptions, audit
+from kvforensics.engine.lines import SourceReport
+from kvforensics.engine.trace import read_evidence
+from kvforensics.store import Store
+
+SCHEMA = "kvforensics.signatures/1"
+EXPOSED, REVIEW, NOTHING = 10, 11, 12
+QUERIES = (
+    "411_rejections", "412_unequal_pages", "413_empty_prefills", "415_population", "417_too_fast", "422_witnesses",
+    "424_needs_review",
+)  # fmt: skip
+RELIABILITY = {
+    "S1": "high precision on a vulnerable prefill; poor recall with attention DP: a lower bound",
+    "S2": "high precision and full recall for sparse-attention models over Mooncake (0.5.11 to 0.5.19); no identities",
+    "S3": "very high where both request logs exist",
+    "S4": "very high; needs time statistics on both sides",
+    "S5": "population test: full recall with whole decode logs; precision needs the limit and the version",
+    "S6": "supporting: nothing cached on a very long prompt; cold prompts look the same",
+    "S7": "strong; above ten times the best observed rate practically conclusive",
+    "S8": "weak: batches merge requests, health checks look the same; not counted",
+    "S9": "aggregate evidence only",
+    "S10": "strong: one page sent for a prompt of thousands of tokens",
+    "S11": "confirmatory, needs content: see the content check",
+    "S12": "not distinguishable by itself: client and gateway see a plain success",
+    "S13": "absence proves nothing: the gateway sees a plain success; a refusal shows a repaired pair",
+    "S14": "direct physical evidence",
+    "S15": "exposure attempts; the requests were aborted",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Signatures:
+    """Rows by signature, the bounds that they give together, and what was read."""
+
+    rows: tuple[dict[str, Any], ...]
+    drift: dict[str, int] | None
+    look_alikes: tuple[dict[str, Any], ...]
+    not_asked: tuple[str, ...]
+    inputs: tuple[SourceReport, ...]
+
+    @property
+    def certain(self) -> int:
+        """The affected requests that are proved, each once: by id or room, else by the most that one signature counts."""
+        proved = [r for r in self.rows if str(r["reading"]).startswith("affected") and " if " not in r["reading"]]
+        named = {r["rid"] or r["room"] for r in proved if r["rid"] or r["room"]}
+        unnamed = [r for r in proved if r["signature"] == "S2"]
+        return max(len(named), len(unnamed))
+
+    @property
+    def exit_status(self) -> int:
+        """10 where an affected request is proved, 11 where one is possible or needs review, 12 where nothing shows."""
+        if self.certain:
+            return EXPOSED
+        open_ones = any(r["reading"] != "refused" for r in self.rows)
+        return REVIEW if open_ones else NOTHING
+
+    def document(self) -> dict[str, Any]:
+        """All signatures as one JSON document."""
+        kinds = sorted({r["signature"] for r in self.rows})
+        return {
+            "schema": SCHEMA,
+            "affected_at_least": self.certain,
+            "signatures": [
+                {"signature": kind, "reliability": RELIABILITY.get(kind.split("+")[0], "needs review"),
+                 "count": sum(r["signature"] == kind and r["reading"] != "refused" for r in self.rows),
+                 "refused": sum(r["signature"] == kind and r["reading"] == "refused" for r in self.rows)}
+                for kind in kinds
+            ],
+            "reliability": RELIABILITY,
+            "not_asked": list(self.not_asked),
+            "token_drift": self.drift,
+            "rows": list(self.rows),
+            "look_alikes": list(self.look_alikes),
+            "inputs": [i.document() for i in self.inputs],
+        }  # fmt: skip
+
+
+def signatures(
+    paths: tuple[str, ...], *, first_rejected: int | None = None, page_size: int | None = None
+) -> Signatures:
+    """Run every signature over engine logs. What the start-up logs do not tell can be given; what is not told is not asked."""
+    records, reports = read_evidence(paths, None)
+    nodes = audit(AuditOptions(paths)).nodes
+    limit = first_rejected or _only([n.limit.tokens.exact for n in nodes if n.role == "prefill"])
+    # Unequal page counts are printed from 0.5.11 on, so an older node says nothing about their pages.
+    page = page_size or _only([n.page_size for n in nodes if n.version.since((0, 5, 11)) is not False])
+    rows: list[dict[str, Any]] = []
+    not_asked: list[str] = []
+    with Store() as store:
+        store.register("engine_records", records.to_arrow(compat_level=pl.CompatLevel.oldest()))
+        store.create_table_as("rooms", query("401_rooms"))
+        given: dict[str, Value] = {"first_rejected": limit, "page_size": page}
+        for stem in QUERIES:
+            asked = query(stem)
+            wanted = {name: given[name] for name in asked.parameters}
+            if stem == "415_population" and limit is None:
+                not_asked.append("S5: the first rejected length is not told (--first-rejected)")
+                continue
+            rows += store.run(asked, wanted).to_pylist()
+            if "page_size" in wanted and page is None:
+                not_asked.append("S2: lengths are not told, as the page size is not (--page-size)")
+        drift = store.run(query("419_token_drift")).to_pylist()
+        alike = store.run(query("430_look_alikes")).to_pylist()
+    return Signatures(tuple(rows), drift[0] if drift else None, tuple(alike), tuple(not_asked), reports)
+
+
+def _only(values: Sequence[int | None]) -> int | None:
+    told = {v for v in values if v is not None}
+    return told.pop() if len(told) == 1 else None

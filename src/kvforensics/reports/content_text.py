@@ -1,0 +1,35 @@
+"""What does a responder read on the terminal about shared content? Scores, never text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kvforensics.escape import terminal
+
+Json = Mapping[str, Any]
+
+
+def content_text(document: Json) -> str:
+    """Matches with their scores and the measured false-positive rate, then sightings of canaries."""
+    lines: list[str] = []
+    if (found := document["comparison"]) is not None:
+        rate, left = found["false_positive_rate_at_most"], found["not_compared"]
+        said = "not measured: no other answers in the evidence" if rate is None else f"at most {rate:.4%} (95 %)"
+        lines += [
+            f"{len(found['matches']):,} matches in {found['compared']:,} affected answers",
+            f"false-positive rate {said}, {found['false_positives_among_controls']:,} of {found['controls']:,} controls",
+            f"not compared: {left['tenant_not_told']:,} without a tenant, "
+            f"{left['answer_not_in_evidence']:,} without an answer",
+        ]
+        lines += [
+            f"  {terminal(match['rid'])}: {terminal(match['tenant'])} <- {terminal(match['source_tenant'])}, "
+            f"{match['shared']:,} rare sequences, {match['containment']:.1%} of the answer"
+            for match in found["matches"]
+        ]
+    if (seen := document["canaries"]) is not None:
+        lines.append(f"{len(seen):,} canaries in answers to others")
+        for one in seen:
+            receiver = "tenant not told" if one["tenant"] is None else terminal(one["tenant"])
+            lines.append(f"  {terminal(one['canary'])} of {terminal(one['owner'])} in {terminal(one['rid'])}, {receiver}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,136 @@
+"""Does the replay find who wrote the pages, with honest intervals, and does it say when it cannot know?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kvforensics.cli import main
+from kvforensics.engine.pages import Schedule, replay
+from kvforensics.engine.trace import Trace, TraceOptions, trace
+from simulation import engine, logs
+
+SEEDS = range(6)
+
+
+def traced(seed: int, folder: Path, *, coarse: bool = False, missing: float = 0.0) -> tuple[object, Trace, set[int]]:
+    incident = engine.simulate(seed, page=(1, 64)[seed % 2], dp=1 + seed % 8, per_rank=60)
+    folder.mkdir()
+    left_out = logs.write(incident, folder, coarse=coarse, missing=missing)
+    return incident, trace(TraceOptions((str(folder / "prefill.log"), str(folder / "decode.log")))), left_out
+
+
+def scored(incident: object, found: Trace, left_out: set[int]) -> Iterator[tuple[bool, list[bool], bool]]:
+    """For each response: superset holds, which intervals hold, top source among the first three."""
+    by_rid = {logs.rid(r, "decode"): r for r in incident.requests}
+    for exposed in found.exposed:
+        request = by_rid[found.ranks[exposed.rank].rid[exposed.request]]
+        rows: dict[str, int] = {}
+        for writer, count in request.truth.items():
+            if writer >= 0:
+                tenant = incident.requests[writer].tenant
+                rows[tenant] = rows.get(tenant, 0) + count
+        visible = {incident.requests[w].tenant for w in request.truth if w >= 0 and w not in left_out}
+        shares = {s.tenant: s for s in exposed.tenants}
+        inside = [
+            shares[t].low <= rows.get(t, 0) <= shares[t].high if t in shares else rows.get(t, 0) == 0
+            for t in {*rows, *shares}
+        ]
+        best = max(rows.values(), default=0)
+        first = not rows or any(rows.get(s.tenant, 0) == best for s in exposed.tenants[:3])
+        yield visible <= set(exposed.earlier_tenants), inside, first
+
+
+@pytest.mark.parametrize(("coarse", "missing"), [(False, 0.0), (True, 0.01)], ids=["full logs", "whole seconds, 1 % missing"])
+def test_affected_requests_sources_and_shares_are_found(tmp_path: Path, coarse: bool, missing: float) -> None:
+    superset, inside, first = [], [], []
+    for seed in SEEDS:
+        incident, found, left_out = traced(seed, tmp_path / str(seed), coarse=coarse, missing=missing)
+        expected = sorted(logs.rid(r, "decode") for r in incident.affected)
+        assert sorted(found.ranks[e.rank].rid[e.request] for e in found.exposed) == expected
+        assert found.absent == len(left_out)
+        for holds, intervals, top in scored(incident, found, left_out):
+            superset.append(holds)
+            inside += intervals
+            first.append(top)
+    assert all(superset)
+    assert np.mean(inside) >= 0.9
+    assert np.mean(first) >= 0.9
+
+
+def test_logs_to_the_second_or_with_holes_lower_the_confidence_and_say_why(tmp_path: Path) -> None:
+    _, whole, _ = traced(1, tmp_path / "whole")
+    assert whole.document()["confidence"] == "replay"
+    _, poor, left_out = traced(1, tmp_path / "poor", coarse=True, missing=0.2)
+    document = poor.document()
+    assert document["confidence"] == "superset"
+    assert document["handed_over_without_a_decode_record"] == len(left_out) > 0
+    assert any("to the second only" in doubt for doubt in document["doubts"])
+    assert min(r["completeness"] for r in document["ranks"]) < 0.98
+
+
+def test_the_same_logs_give_the_same_document(tmp_path: Path) -> None:
+    _, one, _ = traced(3, tmp_path / "one")
+    _, other, _ = traced(3, tmp_path / "other")
+    assert json.dumps(one.document()) == json.dumps(other.document())
+
+
+def schedule(*rows: tuple[float, float, float, int, int, bool]) -> Schedule:
+    columns = list(zip(*rows, strict=True))
+    floats = [np.array(c, np.float64) for c in columns[:3]]
+    return Schedule(*floats, np.array(columns[3]), np.array(columns[4]), np.array(columns[5], np.bool_))
+
+
+def test_two_affected_requests_in_a_row_expose_the_same_older_writer() -> None:
+    reads = replay(
+        schedule((0, 1, 2, 40, 1, False), (3, 4, 5, 40, 1, True), (6, 7, 8, 40, 1, True)), pool_tokens=40, page=10
+    )
+    found = list(zip(reads.reader.tolist(), reads.writer.tolist(), reads.rows.tolist(), strict=True))
+    # The first page of the second one is what the first one wrote there.
+    assert found == [(1, 0, 30), (2, 0, 30)]
+
+
+def test_a_fresh_pool_exposes_nobody() -> None:
+    reads = replay(schedule((0, 1, 2, 25, 1, True)), pool_tokens=40, page=10)
+    assert (reads.writer.tolist(), reads.rows.tolist()) == ([-1], [15])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_the_replay_never_gives_a_page_to_two_requests(data: st.DataObject) -> None:
+    page = data.draw(st.sampled_from([1, 4, 16]))
+    pool = page * data.draw(st.integers(4, 40))
+    count = data.draw(st.integers(1, 25))
+    starts = data.draw(st.lists(st.integers(0, 200), min_size=count, max_size=count))
+    rows = []
+    for start in starts:
+        span = data.draw(st.integers(1, 60))
+        rows.append((float(start), start + 0.5, float(start + span), data.draw(st.integers(1, pool)),
+                     data.draw(st.integers(1, 30)), data.draw(st.booleans())))  # fmt: skip
+    reads = replay(schedule(*rows), pool, page)
+    by_reader: dict[int, int] = {}
+    for reader, writer, count_of in zip(reads.reader.tolist(), reads.writer.tolist(), reads.rows.tolist(), strict=True):
+        assert count_of > 0
+        assert writer != reader
+        by_reader[reader] = by_reader.get(reader, 0) + count_of
+    assert all(total == rows[reader][3] - page for reader, total in by_reader.items())
+
+
+def test_the_command_prints_the_matrix_and_ends_with_ten(tmp_path: Path) -> None:
+    traced(1, tmp_path / "logs")
+    result = CliRunner().invoke(main, ["whose", str(tmp_path / "logs"), "--workers", "1"])
+    assert result.exit_code == 10
+    assert "tenant-" in result.stdout
+
+
+def test_without_a_pool_the_command_says_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "decode.log").write_text("[2026-09-03 14:14:21] nothing\n", encoding="utf-8")
+    result = CliRunner().invoke(main, ["whose", str(tmp_path)])
+    assert result.exit_code == 12
