@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -159,14 +160,75 @@ def test_what_is_no_size_is_refused(text: str) -> None:
         check.parse_size(text)
 
 
-def test_formats_are_listed_and_each_is_described() -> None:
+def known_names() -> list[str]:
     from kvforensics.formats import all_formats
+    from kvforensics.wrappers import all_wrappers
 
+    return [*(f.name for f in all_formats()), *(w.name for w in all_wrappers())]
+
+
+def test_formats_and_wrappers_are_listed_in_groups_and_each_is_described() -> None:
     listed = run("formats").output
-    for known in all_formats():
-        assert known.name in listed
-        assert known.name in run("formats", known.name).output
+    for name in known_names():
+        assert f"  {name} " in listed
+        assert run("formats", name).output.startswith(f"{name}: ")
     assert run("formats", "no-such").exit_code == 2
+
+
+def test_a_format_is_in_one_group_only() -> None:
+    catalogue = json.loads(run("formats", "--json").stdout)
+    names = [m["name"] for group in catalogue["groups"] for m in group["members"]]
+    assert sorted(names) == sorted(set(known_names()))
+
+
+def test_what_is_said_of_formats_fits_eighty_columns() -> None:
+    for text in (run("formats").output, *(run("formats", name).output for name in known_names())):
+        assert [line for line in text.splitlines() if len(line) > 80 and " " in line.strip() and "/" not in line] == []
+
+
+def test_a_page_shows_fields_rules_blind_spots_and_the_way_to_export() -> None:
+    text = run("formats", "cloudflare-aig-logpush").output
+    for part in ("duration           <- Metrics.durationMs", "tenant", "times", "Cannot show", "How to export it", "Read more"):
+        assert part in text
+    page = json.loads(run("formats", "cloudflare-aig-logpush", "--json").stdout)
+    assert page["fields"]["status"] == ["StatusCode"]
+    assert page["zone"] == "UTC"
+    assert any(spot["hides_long_prompts"] for spot in page["blind_spots"])
+    wrapper = json.loads(run("formats", "cri", "--json").stdout)
+    assert (wrapper["kind"], wrapper["joins_pieces"]) == ("wrapper", True)
+
+
+def test_detect_ranks_guesses_with_counts(log: str, tmp_path: Path) -> None:
+    (tmp_path / "noise").write_text("nothing of interest\n")
+    wrapped = "".join(f"2026-09-02T08:41:22Z stdout F {line}\n" for line in Path(log).read_text().splitlines())
+    (tmp_path / "zzz").write_bytes(gzip.compress(wrapped.encode()))
+    done = run("detect", str(tmp_path), "--json")
+    found = {s["source"].rpartition("/")[2]: s for s in json.loads(done.stdout)["sources"]}
+    assert done.exit_code == 0
+    assert found["noise"]["problem"] == "not_understood"
+    best = found["zzz"]["guesses"][0]
+    assert (best["format"], best["wrappers"], best["records"], best["sampled"]) == ("app-json", ["cri"], 3, 3)
+    assert (found["zzz"]["compression"], best["container"], best["zone"]) == ("gzip", "lines", None)
+    text = run("detect", str(tmp_path)).stdout
+    assert "  1. cri > app-json: " in text
+    assert "3 of 3 records sampled, lines; times without offset need --timezone" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_second_guess_is_what_comes_next_without_the_first(tmp_path: Path) -> None:
+    from kvforensics.formats import by_name
+
+    (tmp_path / "x").write_text(by_name("cloudflare-aig-logpush").accepts[0] + "\n")
+    (source,) = json.loads(run("detect", str(tmp_path / "x"), "--json").stdout)["sources"]
+    assert [g["format"] for g in source["guesses"]] == ["cloudflare-aig-logpush", "app-json"]
+
+
+def test_detect_knows_mappings_and_refuses_what_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "m.toml").write_text('schema = "kvforensics.mapping/1"\nname = "ours"\n[fields]\nmodel = "m"\nstart = "t"\n')
+    (tmp_path / "x").write_text('{"m":"a","t":1}\n')
+    done = run("detect", str(tmp_path / "x"), "--mapping", str(tmp_path / "m.toml"), "--json")
+    assert json.loads(done.stdout)["sources"][0]["guesses"][0]["format"] == "ours"
+    assert run("detect", str(tmp_path / "nothing")).exit_code == 2
 
 
 def test_incidents_are_listed_shown_validated_and_begun(tmp_path: Path) -> None:
@@ -177,12 +239,3 @@ def test_incidents_are_listed_shown_validated_and_begun(tmp_path: Path) -> None:
     assert run("incidents", "validate", path).output.startswith("valid: ")
     assert run("incidents", "new", path).exit_code == 2
     assert run("incidents", "validate", "no-such").exit_code == 2
-
-
-def test_wrappers_are_listed_and_each_is_described() -> None:
-    from kvforensics.wrappers import all_wrappers
-
-    listed = run("formats").output
-    for known in all_wrappers():
-        assert known.name in listed
-        assert known.title in run("formats", known.name).output

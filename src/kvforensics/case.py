@@ -30,6 +30,7 @@ from kvforensics.judge import Judgement
 from kvforensics.logged_hours import missing_files
 from kvforensics.mapping import Mapping, load_mapping
 from kvforensics.scanned import Keep
+from kvforensics.sealed import PrivateKey, load_private_keys
 from kvforensics.sizing import SizingOptions
 from kvforensics.summary import summarise
 from kvforensics.verdict import Verdict, decide
@@ -51,6 +52,7 @@ class CheckOptions:
     timezones: Chosen = ()
     formats: Chosen = ()
     mappings: tuple[str, ...] = ()
+    private_keys: tuple[str, ...] = ()
     tenant_by: str | None = None
     assume_complete: bool = False
     workers: int = 0
@@ -90,6 +92,7 @@ class _Checked:
     exclusions: tuple[ExclusionSet, ...]
     mappings: tuple[Mapping, ...]
     aliases: Aliases | None
+    keys: tuple[PrivateKey, ...]
     ingested: Ingested
     result: CheckResult
 
@@ -119,13 +122,14 @@ class Case:
         rules = tuple(rule for one in exclusions for rule in one.rules)
         mappings = _mappings(options.mappings)
         aliases = load_aliases(options.tenant_aliases) if options.tenant_aliases else None
+        keys = load_private_keys(options.private_keys)
         for _, zone in options.timezones:
             check_zone(zone)
         spool = Path(self._spool.name)
         request = IngestRequest(
             paths=options.paths, incident=incident, timezones=options.timezones, formats=options.formats, mappings=mappings,
             tenant_by=options.tenant_by, workers=options.workers, memory_bytes=options.memory_bytes, spool=spool,
-            keep=_keep(options),
+            keep=_keep(options), keys=keys,
         )  # fmt: skip
         ingested = ingest(request, progress)
         keep = _keep(options)
@@ -145,7 +149,7 @@ class Case:
             estimate=appraisal.estimate,
         )  # fmt: skip
         result = _result(summary, judgement, ingested, verdict)
-        self._checked = _Checked(options, incident, exclusions, mappings, aliases, ingested, result)
+        self._checked = _Checked(options, incident, exclusions, mappings, aliases, keys, ingested, result)
         return result
 
     def write_case(self, directory: str, run: RunFacts) -> None:
@@ -263,6 +267,7 @@ def _case_document(checked: _Checked) -> dict[str, Any]:
         "incident": {"id": incident.id, "sha256": incident.digest, "text": incident.text},
         "exclusions": [{"name": e.name, "sha256": e.digest, "lists": dict(e.lists)} for e in checked.exclusions],
         "mappings": [{"name": m.format.name, "sha256": m.digest} for m in checked.mappings],
+        "private_keys": [{"public_key_sha256": key.fingerprint} for key in checked.keys],
         "options": {
             "timezone": [list(pair) for pair in options.timezones],
             "format": [list(pair) for pair in options.formats],

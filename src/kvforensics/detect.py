@@ -34,15 +34,15 @@ SAMPLE_RECORDS = 200
 PARQUET = b"PAR1"
 
 
-def detect(
+def ranked_plans(
     head: bytes, formats: Sequence[Format], *, whole: bool, wrappers: Sequence[Wrapper] = ()
-) -> Plan | None:
-    """The plan for a source that starts with `head`, or None where it is not understood."""
+) -> tuple[Plan, ...]:
+    """The plans for a source that starts with `head`, the best first; none where it is not understood."""
     text = head[3:] if head.startswith(b"\xef\xbb\xbf") else head
     first = text.lstrip()[:1]
     # JSON that a crash has padded with NUL bytes is still JSON.
     if not text.strip() or (first not in (b"{", b"[") and is_binary(text)):
-        return None
+        return ()
     newline = newline_of(text)
     plans: list[Plan] = []
     wrappers = fitted(wrappers, text)
@@ -57,7 +57,7 @@ def detect(
         plans += _csv_plan(text, formats, wrappers)
         # A banner before documents.
         plans += _wrapped_documents(text, formats, wrappers) if b"\n{" in text else []
-    return max(plans, key=_weight, default=None)
+    return tuple(sorted(plans, key=_weight, reverse=True))
 
 
 def detect_parquet(source: pa.NativeFile | str, formats: Sequence[Format]) -> Plan | None:
@@ -164,11 +164,13 @@ def _document_plans(text: bytes, formats: Sequence[Format]) -> list[Plan]:
 def _layered_plan(sample: Sample, formats: Sequence[Format], wrappers: Sequence[Wrapper], base: Plan) -> list[Plan]:
     """A plan for lines in wrappers, for text, and for records among text."""
     counts: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     best: dict[str, tuple[int, str]] = {}
     for chain, name, n in sample.kinds:
         known = shown(chain, name, wrappers)
         if name is not None:
             counts[known] += n
+            totals[name] += n
             if chain or known != name:
                 best[name] = max(best.get(name, (0, "")), (n, known))
     if not counts:
@@ -188,7 +190,7 @@ def _layered_plan(sample: Sample, formats: Sequence[Format], wrappers: Sequence[
     return [
         replace(
             base, formats=tuple(tried), counts=ranked, layered=True, wrappers=tuple(wrappers),
-            names=tuple((name, known) for name, (_, known) in sorted(best.items())),
+            names=tuple((name, known) for name, (n, known) in sorted(best.items()) if 2 * n >= totals[name]),
             joins=_joins(chains, wrappers), only=next(iter(chains)) if uniform else (),
         )
     ]  # fmt: skip

@@ -19,6 +19,7 @@ from kvforensics.families import settle
 from kvforensics.piece import EMPTY
 from kvforensics.plan import Plan
 from kvforensics.scanned import MOST_INTERVALS, Scanned, Tally
+from kvforensics.sealed import WRONG_KEY
 from kvforensics.silence import Presence
 from kvforensics.source import Source
 from kvforensics.sums import SumLog
@@ -146,6 +147,7 @@ def add_piece(state: SourceState, piece: Scanned) -> None:
     for counts, more in ((tally.formats, t.formats), (tally.framing_by, t.framing_by)):
         for known, count in more.items():
             counts[known] = counts.get(known, 0) + count
+    tally.sealed.add(t.sealed)
     if t.says_offset is not None:
         tally.says_offset = t.says_offset and tally.says_offset is not False
     if t.first_us is not None and t.last_us is not None:
@@ -167,7 +169,9 @@ def gather(states: Sequence[SourceState]) -> Ingested:
         if t.problem:
             state.problems.append(t.problem)
             state.broken = True
-        fmt = state.plan.main if state.plan else None
+        state.problems += t.sealed.problems()
+        main = state.plan.main_format if state.plan else None
+        fmt = main.name if main else state.plan.main if state.plan else None
         if t.lines != t.records + t.rejected + t.blank + t.framing:
             state.problems.append("ledger_does_not_add_up")
             state.broken = True
@@ -179,6 +183,12 @@ def gather(states: Sequence[SourceState]) -> Ingested:
             layers = {w.name: w.blind_spots for w in state.plan.wrappers} | {n: f.blind_spots for n, f in known.items()}
             spots = (*spots, *(spot for n in fmt.split(" > ") if n != inner for spot in layers.get(n, ())))
         blind = tuple(s.code for s in spots if s.hides_long)
+        if t.sealed.no_key:
+            told = f"{t.sealed.no_key:,} records of {source.name} have encrypted fields; --private-key FILE opens them"
+            warnings.append(("encrypted_fields", told))
+        if t.sealed.wrong_key:
+            told = f"{t.sealed.wrong_key:,} of {t.sealed.records:,} encrypted records of {source.name}"
+            warnings.append((WRONG_KEY, f"{told} were made for another key than the private key given"))
         if state.mentions:
             warnings.append(("not_understood_mentions_model", f"{source.name} was not understood but names the model"))
         inputs.append(

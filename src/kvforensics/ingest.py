@@ -5,7 +5,6 @@ Cuts sources into pieces, scans the pieces on all cores, gives every record its 
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -16,30 +15,24 @@ import polars as pl
 
 from kvforensics import workers as processes
 from kvforensics.clock import check_zone
-from kvforensics.decompress import ByteStream, digest_file, open_stream
-from kvforensics.detect import (
-    HEAD_BYTES,
-    LONG_HEAD_BYTES,
-    PARQUET,
-    chosen_by_name,
-    detect,
-    detect_parquet,
-)  # fmt: skip
+from kvforensics.decompress import ByteStream, digest_file
+from kvforensics.detect import chosen_by_name
 from kvforensics.formats import all_formats, by_name
-from kvforensics.framing import UTF8_BOM, Transcoded, encoding_of, line_blocks, line_ranges
+from kvforensics.framing import UTF8_BOM, Transcoded, line_blocks, line_ranges
 from kvforensics.gather import Ingested, SourceState, add_piece, gather
 from kvforensics.incident import Incident
 from kvforensics.joining import whole_blocks
 from kvforensics.mapping import Mapping
 from kvforensics.piece import Piece, scan_piece
+from kvforensics.recognise import recognise
 from kvforensics.scanned import Keep, Scanned, Setting
+from kvforensics.sealed import PrivateKey
 from kvforensics.settled import is_settled
 from kvforensics.source import Source, find_sources, hold_stdin
 from kvforensics.spec import Format
 from kvforensics.ties import NOTHING, LeftOut, seed_ids
 from kvforensics.unread import close_stream, count_unread
 from kvforensics.workers import PARALLEL_FROM
-from kvforensics.wrappers import all_wrappers
 
 RANGE_BYTES = 16 << 20
 BLOCK_BYTES = 4 << 20
@@ -69,6 +62,8 @@ class IngestRequest:
     memory_bytes: int | None = None
     spool: Path | None = None
     keep: Keep = "on-model"
+    keys: tuple[PrivateKey, ...] = ()
+    """What opens encrypted fields; only the memory of the workers ever holds it."""
 
 
 def ingest(request: IngestRequest, progress: Progress | None = None) -> Ingested:
@@ -161,27 +156,15 @@ def _read(
         state.problems.append(f"skipped: {source.skipped}")
         return
     formats = _formats_for(source.name, request)
-    stream = open_stream(source)
-    head = stream.peek(HEAD_BYTES)
-    encoding = encoding_of(head)
-    wide = encoding if encoding != "utf-8" else None
-    if wide:
-        head = Transcoded(io.BytesIO(head[: len(head) // 4 * 4]), wide).read()
-    if head.startswith(PARQUET):
-        state.plan = detect_parquet(str(source.path), formats) if source.path and source.member is None else None
-    else:
-        state.plan = detect(head, formats, whole=len(head) < HEAD_BYTES, wrappers=all_wrappers())
-        if state.plan is None and len(head) >= HEAD_BYTES and head[:64].lstrip()[:1] in (b"{", b"[") and not wide:
-            # The very first record may hold a prompt that is longer than the head.
-            head = stream.peek(LONG_HEAD_BYTES)
-            state.plan = detect(head, formats, whole=len(head) < LONG_HEAD_BYTES, wrappers=all_wrappers())
+    found = recognise(source, formats)
+    stream, wide, state.plan = found.stream, found.wide, found.plan
     if state.plan is None:
-        count_unread(state, stream, head, request.incident)
+        count_unread(state, stream, found.head, request.incident)
         return
     plan = state.plan
     setting = Setting(
         source.name, plan.formats, None, request.incident, request.tenant_by, kept.keep, kept.wanted,
-        plan.wrappers, plan.layered, plan.newline if plan.container == "lines" else None, plan.only,
+        plan.wrappers, plan.layered, plan.newline if plan.container == "lines" else None, plan.only, request.keys,
     )  # fmt: skip
     setting = _with_zone(setting, state, request)
     # The two events of a request may be far apart, so such a log is not cut into pieces.
@@ -196,7 +179,7 @@ def _read(
     cut = plan.joins == "outermost" and large
     if plain and not wide and plan.container == "lines" and pool and large and not cut:
         stream.close()
-        _read_ranges(state, setting, pool, workers, step, len(UTF8_BOM) if encoding == "utf-8" else 0)
+        _read_ranges(state, setting, pool, workers, step, len(UTF8_BOM) if found.mark else 0)
     elif state.plan.container == "lines" and pool and (stream.compression or cut) and not wide:
         _read_blocks(state, setting, pool, workers, stream, step)
     elif state.plan.container == "parquet":

@@ -20,6 +20,7 @@ from kvforensics.strict_toml import Table, read_toml
 SCHEMA = "kvforensics.mapping/1"
 UNITS = ("s", "ms", "us", "ns")
 _LENGTH = re.compile(r"[1-9][0-9]{0,5}[smhd]")
+CONTAINERS = {"jsonl": "lines", "json": "json", "csv": "csv", "parquet": "parquet"}
 CACHE_RULES = ("inclusive", "exclusive", "unknown")
 _SLOTS_OF: dict[str, tuple[str, ...]] = {
     "record_id": ("record_id",), "start": ("start",), "end": ("end",), "stamp": ("stamp",), "duration": ("duration",),
@@ -64,13 +65,13 @@ def load_mapping(path: str) -> Mapping:
     root = read_toml(data, path, SCHEMA)
     root.known(("schema", "name", "match", "fields", "timezone", "bucket"))
     match = root.table("match", optional=True)
-    match.known(("source", "keys"))
+    match.known(("source", "keys", "container"))
     keys = match.strings("keys", optional=True)
     fields = root.table("fields")
     fields.known((*_SLOTS_OF, "correlation", "timezone"))
     zone = _zone(root, fields)
     return Mapping(
-        format=_format(root, keys, fields, zone),
+        format=_format(root, _containers(match), keys, fields, zone),
         sources=match.strings("source", optional=True),
         keys=keys,
         digest=hashlib.sha256(data).hexdigest(),
@@ -78,7 +79,18 @@ def load_mapping(path: str) -> Mapping:
     )
 
 
-def _format(root: Table, keys: tuple[str, ...], fields: Table, zone: str | None) -> Format:
+def _containers(match: Table) -> tuple[str, ...]:
+    if "container" not in match.values:
+        return tuple(CONTAINERS.values())
+    given = match.string("container")
+    if given not in CONTAINERS:
+        match.fail("container", f"should be one of: {', '.join(CONTAINERS)}")
+    return (CONTAINERS[given],)
+
+
+def _format(
+    root: Table, containers: tuple[str, ...], keys: tuple[str, ...], fields: Table, zone: str | None
+) -> Format:
     name = root.string("name")
     paths: dict[str, tuple[str, ...]] = {}
     options = {"unit": "ms", "cache_rule": "unknown"}
@@ -99,7 +111,7 @@ def _format(root: Table, keys: tuple[str, ...], fields: Table, zone: str | None)
     return Format(
         name=name,
         title=f"home-made log, read by the mapping {name}",
-        containers=("lines", "json", "csv", "parquet"),
+        containers=containers,
         signature=(keys,) if keys else tuple((p,) for p in anything),
         fields=paths,
         ids=ids,

@@ -26,7 +26,7 @@ class Plan:
     """Whether lines may be in wrappers or be text."""
     wrappers: tuple[Wrapper, ...] = ()
     names: tuple[tuple[str, str], ...] = ()
-    """The wrapped formats of the sample, and each with the wrappers around it: (`app-json`, `cri > app-json`)."""
+    """The formats of the sample that come mostly in the same wrappers, and each with them: (`app-json`, `cri > app-json`)."""
     joins: Literal["none", "outermost", "inside"] = "none"
     """Whether lines may come in several pieces, and whether it takes only the outermost layer to see it."""
     only: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Plan:
     @property
     def main_format(self) -> Format | None:
         """The format that most records of the sample have, None where only wrappers are known."""
-        inner = next((name for name, shown in self.names if shown == self.main), self.main)
+        inner = next((name for name, shown in self.names if shown == self.main), self.main.rsplit(" > ", 1)[-1])
         return next((f for f in self.formats if f.name == inner), None)
 
     def shown(self, name: str) -> str:

@@ -42,6 +42,8 @@ class Extractor:
         self._signature = tuple(tuple(_term(term) for term in terms) for terms in fmt.signature)
         steps = [p for paths in self._slots.values() for p, _ in paths]
         self._opened = tuple(dict.fromkeys(p[0] for p in steps if len(p) > 1 and p[0][0] not in "[~*"))
+        self.roots = tuple(dict.fromkeys(p[0] for p in steps if p[0][0] not in "[~*"))
+        """The names below which values are, or which are values themselves."""
         signature = [p for terms in self._signature for p, _ in terms]
         self._search = any(path[0][0] in "[~*" or "**" in path for path in steps)
         self._search_signature = any(step[0] in "~*" for path in signature for step in path)

@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 
 from kvforensics.incident import Incident
+from kvforensics.sealed import PrivateKey, SealedTally
 from kvforensics.spec import Format
 from kvforensics.ties import NOTHING
 from kvforensics.wrapper_spec import Wrapper
@@ -37,6 +38,8 @@ class Setting:
     """What ends lines, None where units are no lines."""
     only: tuple[str, ...] = ()
     """The wrappers around all lines, as far as the start of the source shows."""
+    keys: tuple[PrivateKey, ...] = ()
+    """What opens encrypted fields."""
 
 
 @dataclass(slots=True)
@@ -68,6 +71,7 @@ class Tally:
     formats: dict[str, int] = field(default_factory=dict)
     framing_by: dict[str, int] = field(default_factory=dict)
     """How many lines are framing for which reason, where there is one to tell."""
+    sealed: SealedTally = field(default_factory=SealedTally)
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ sampling rates stay.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -22,6 +22,7 @@ from kvforensics.normalise import Located, normalise, read_model, read_starts, t
 from kvforensics.openings import OPENING
 from kvforensics.raw import ID_COLUMNS, Extractor, raw_batch
 from kvforensics.scanned import MOST_INTERVALS, Setting, Tally
+from kvforensics.sealed import MARK, Opener
 from kvforensics.settled import is_settled, not_in_window
 from kvforensics.span_lines import SUMS, views_of
 from kvforensics.ties import NOTHING, id_digests, shares
@@ -43,6 +44,8 @@ class Sieve:
         self._span_times: list[Any] = []
         self._span_ids: list[str] = []
         self._buckets: list[pl.DataFrame] = []
+        self._opener = Opener(setting.keys)
+        tally.sealed = self._opener.tally
 
     def take(self, extractor: Extractor, items: Sequence[Held], found: Sequence[Found | None]) -> None:
         """Records of one format, each with where it was found if that was inside other layers."""
@@ -60,6 +63,7 @@ class Sieve:
         suspects = [] if fmt.pattern or self._viewed else list(near)
         extra = {item[1]: item[5] for item in items if item[5]}
         fixed = self._without_repeats(items, suspects, extra, OPENING if fmt.opening else None)
+        fixed |= self._opened(extractor, items, [i for i, m in enumerate(match) if m is not False], fixed, extra)
         if fixed:
             values = [fixed.get(i, value) for i, value in enumerate(values)]
             raw = fill_times(extractor.batch(values, telling=True), layers)
@@ -123,6 +127,22 @@ class Sieve:
                 fixed[i] = value
                 extra[line] = (*extra.get(line, ()), *(f"repeated_key:{n[:64]}" for n in names))
         return fixed
+
+    def _opened(
+        self, extractor: Extractor, items: Sequence[Held], suspects: Sequence[int], fixed: Mapping[int, Any],
+        extra: dict[int, tuple[str, ...]],
+    ) -> dict[int, Any]:  # fmt: skip
+        """Records that may be on the model, with what is in the encrypted fields that the paths of the format go through."""
+        opened = {}
+        for i in suspects:
+            line, data = items[i][1], items[i][4]
+            if data is not None and MARK not in data:
+                continue
+            found = self._opener.open(fixed.get(i, items[i][0]), extractor.roots)
+            if found is not None:
+                opened[i], reasons = found
+                extra[line] = (*extra.get(line, ()), *reasons)
+        return opened
 
     def _note(self, raw: pl.DataFrame, zone: str | None) -> None:
         times = raw.select(pl.coalesce("start", "stamp", "end").alias("t"))["t"]

@@ -129,7 +129,18 @@ def read_toml(data: bytes, where: str, schema: str) -> Table:
 
 def line_of(text: str, path: str, key: str, ordinal: int = 0) -> int | None:
     """The line of a key, or of its table where the key is not there; None where neither is plain to see."""
+    found, header = _seek(text, path, key, ordinal)
+    if found or header or not path:
+        return found or header
+    # A table may be written key by key with dots, or in one line.
+    outer, _, inner = path.rpartition(".")
+    return _seek(text, outer, f"{inner}.{key}", 0)[0] or line_of(text, outer, inner)
+
+
+def _seek(text: str, path: str, key: str, ordinal: int) -> tuple[int | None, int | None]:
+    """The line of a key in the table of that path, and the line of the table's own header."""
     current, seen, header = "", -1, None
+    named = re.compile(rf"\s*\"?{re.escape(key)}\"?\s*[=.]")
     for number, line in enumerate(text.splitlines(), 1):
         found = _HEADER.match(line)
         if found and "=" not in line.split("]", 1)[0]:
@@ -138,7 +149,7 @@ def line_of(text: str, path: str, key: str, ordinal: int = 0) -> int | None:
                 seen += 1
                 header = number if seen == ordinal else header
             if current == (f"{path}.{key}" if path else key):
-                return number
-        elif current == path and (seen == ordinal or not path) and re.match(rf"\s*\"?{re.escape(key)}\"?\s*=", line):
-            return number
-    return header
+                return number, header
+        elif current == path and (seen == ordinal or not path) and named.match(line):
+            return number, header
+    return None, header

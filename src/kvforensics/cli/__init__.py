@@ -28,12 +28,13 @@ COMMANDS = {
     "custody": "Who had a case or bundle, when; add to it.",
     "diff": "What changed between two cases.",
     "sql": "Ask a case anything, with one SELECT.",
-    "audit": "Check start-up logs and configuration of engines.",
-    "content": "Scores for text of other tenants in affected answers.",
+    "detect": "Say which formats logs may be, with the counts behind each guess.",
     "formats": "The log formats it reads, and what each can and cannot show.",
     "incidents": "Incident files: list, show, validate, new.",
+    "audit": "Check start-up logs and configuration of engines.",
     "signatures": "Signs of the bug in engine logs, and what each proves.",
     "whose": "Replay engine logs: whose data was in the reach of whom.",
+    "content": "Scores for text of other tenants in affected answers.",
 }
 INTERRUPTED = 130
 TERMINATED = 143

@@ -29,6 +29,8 @@ _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 @click.option("--timezone", multiple=True, metavar="[GLOB=]ZONE", help="Zone of times without an offset (repeatable).")
 @click.option("--format", "formats", multiple=True, metavar="[GLOB=]NAME", help="Format of a log (repeatable).")
 @click.option("--mapping", multiple=True, metavar="FILE", help="Where a home-made log keeps its fields (repeatable).")
+@click.option("--private-key", "private_keys", multiple=True, metavar="FILE",
+              help="RSA key that opens encrypted Logpush fields (repeatable).")  # fmt: skip
 @click.option("--tenant-by", metavar="FIELD", help="The field that names the tenant.")
 @click.option("--tenant-aliases", metavar="FILE", help="Which keys, users and accounts are one tenant (TOML or CSV).")
 @click.option("--sample-rate", multiple=True, metavar="[GLOB=]RATE", help="Share of requests that a log kept (repeatable).")
@@ -71,6 +73,7 @@ def command(**given: Any) -> int:
         timezones=choices["timezone"],
         formats=choices["formats"],
         mappings=given["mapping"],
+        private_keys=given["private_keys"],
         tenant_by=given["tenant_by"],
         assume_complete=given["assume_complete"],
         workers=given["workers"] or 0,

@@ -2,84 +2,80 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kvforensics.cli import emit
-from kvforensics.spec import Format
-from kvforensics.wrapper_spec import Wrapper
 
-_CACHE = {
-    "inclusive": "the prompt count includes cached tokens",
-    "exclusive": "cached tokens come on top of the prompt count",
-    "unknown": "not documented whether the prompt count includes cached tokens; both readings are kept",
-}
+if TYPE_CHECKING:
+    from kvforensics.spec import Format
+    from kvforensics.wrapper_spec import Wrapper
+
+SCHEMA = "kvforensics.formats/1"
+WRAPPERS = "Wrappers around another line of log"
+WIDTH = 80
+NAME = 34
 
 
 @click.command(name="formats")
 @click.argument("name", required=False)
-def command(name: str | None) -> None:
-    """List the log formats, or say what NAME can and cannot show."""
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(*, name: str | None, as_json: bool) -> None:
+    """List the log formats and wrappers, or say what NAME can and cannot show."""
+    if name is None:
+        emit(json.dumps(_catalogue(), indent=2, ensure_ascii=True) if as_json else "\n".join(_listed()))
+        return
+    from kvforensics.cli.format_page import document, page_text
+
+    of = _named(name)
+    emit(json.dumps({"schema": SCHEMA, **document(of)}, indent=2, ensure_ascii=True) if as_json else page_text(of))
+
+
+def _named(name: str) -> Format | Wrapper:
+    """A format of that name, else a wrapper; a layer that is a log of its own is both, and its format tells more."""
     from kvforensics.formats import all_formats, by_name
     from kvforensics.wrappers import all_wrappers
 
-    wrappers = {w.name: w for w in all_wrappers() if not w.is_record}
-    if name in wrappers:
-        emit(describe_wrapper(wrappers[name]))
-        return
-    if name is not None:
-        emit(describe(by_name(name)))
-        return
-    width = max(map(len, (*wrappers, *(f.name for f in all_formats()))))
-    lines = [f"{f.name:<{width}}  {f.title}" for f in all_formats()]
-    around = [f"{w.name:<{width}}  {w.title}" for w in wrappers.values()]
-    last = "kvforensics formats NAME says what one of them can and cannot show."
-    emit("\n".join((*lines, "", "Read inside any of these, one in another too:", "", *around, "", last)))
+    if name not in {f.name for f in all_formats()}:
+        wrapper = next((w for w in all_wrappers() if w.name == name), None)
+        if wrapper is not None:
+            return wrapper
+    return by_name(name)
 
 
-def describe_wrapper(wrapper: Wrapper) -> str:
-    """One wrapper in plain words."""
-    lines = [f"{wrapper.name}: {wrapper.title}", ""]
-    lines += _item("time", "used where the record inside has none; it may be the start or the end")
-    if wrapper.joins:
-        lines += _item("pieces", "pieces of one line are joined; the record is at the first one")
-    return "\n".join(lines + _notes(wrapper))
+def _groups() -> dict[str, tuple[Format | Wrapper, ...]]:
+    from kvforensics.formats import grouped
+    from kvforensics.wrappers import all_wrappers
+
+    return {**grouped(), WRAPPERS: tuple(w for w in all_wrappers() if not w.is_record)}
 
 
-def describe(fmt: Format) -> str:
-    """One format in plain words."""
-    zone = (
-        f"read in {fmt.zone} where they carry no offset" if fmt.zone else "need --timezone where they carry no offset"
-    )
-    lines = [f"{fmt.name}: {fmt.title}", ""]
-    lines += _item("containers", ", ".join(fmt.containers))
-    lines += _item("times", zone)
-    lines += _item("tokens", _CACHE.get(fmt.cache_rule, fmt.cache_rule))
-    lines += _item("tenant", fmt.tenant_says)
-    if fmt.aggregates:
-        lines += _item("note", "every row is a sum over several requests: it can bound, it can never flag one")
-    return "\n".join(lines + _notes(fmt))
+def _catalogue() -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "groups": [
+            {"title": title, "members": [{"name": m.name, "title": m.title} for m in members]}
+            for title, members in _groups().items()
+        ],
+    }
 
 
-def _notes(what: Format | Wrapper) -> list[str]:
-    lines = []
-    for spot in what.blind_spots:
-        lines += _item("cannot show" if spot.hides_long else "take care", spot.text)
-    for step in what.export:
-        lines += _item("how to export", step)
-    for link in what.links:
-        lines += _item("read more", link)
-    return lines
+def _listed() -> Iterator[str]:
+    for title, members in _groups().items():
+        yield title
+        yield from _rows(members)
+        yield ""
+    yield "kvforensics formats NAME says what one can show and how to export it."
+    yield "kvforensics detect PATH says which formats your logs have."
 
 
-def _item(label: str, text: str) -> list[str]:
-    """A labelled paragraph at 80 columns; links stay whole."""
-    return textwrap.wrap(
-        text,
-        80,
-        initial_indent=f"{label:<15}",
-        subsequent_indent=" " * 15,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+def _rows(members: Iterable[Format | Wrapper]) -> Iterator[str]:
+    for member in members:
+        yield from textwrap.wrap(
+            member.title, WIDTH, initial_indent=f"  {member.name:<{NAME}}", subsequent_indent=" " * (NAME + 2),
+            break_on_hyphens=False,
+        )  # fmt: skip

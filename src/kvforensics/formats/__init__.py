@@ -129,6 +129,37 @@ _RANKED = (
     app_json,
 )
 
+_GROUPS = {
+    "Cloudflare": (
+        cloudflare_aig_rest, cloudflare_aig_logpush, cloudflare_aig_otel, cloudflare_graphql, cloudflare_graphql_groups,
+        cloudflare_workers_trace, cloudflare_wrangler_tail, cloudflare_workers_observability,
+    ),
+    "Gateways and proxies": (
+        litellm_spendlogs, litellm_standard_payload, litellm_console, litellm_daily, openrouter_activity,
+        openrouter_generation, openrouter_daily, portkey, helicone, helicone_csv, vercel_generation, kong,
+    ),
+    "Tracing and observability": (
+        otlp_json, vercel_ai_sdk, phoenix, langfuse_blob, langfuse_api, langfuse_ui, langfuse_traces, langsmith, weave, mlflow,
+    ),
+    "Other clouds": (bedrock, azure_apim_llm, azure_openai),
+    "Engines that you run yourself": (
+        sglang_requests, sglang_request_metrics, sglang_log, sglang_gateway, vllm_log, uvicorn,
+    ),
+    "Web servers and load balancers": (
+        nginx_combined, nginx_json, apache_combined, envoy_text, envoy_json, traefik_clf, traefik_json, caddy_json, haproxy,
+        alb,
+    ),
+    "Dumps of calls and home-made logs": (
+        openai_chat, openai_responses, openai_batch, anthropic_messages, http_dump, app_json, app_json_anthropic,
+        app_json_uncertain,
+    ),
+}  # fmt: skip
+
+
+def grouped() -> dict[str, tuple[Format, ...]]:
+    """Every format by the kind of product that writes it, for people who look for theirs."""
+    return {title: tuple(module.FORMAT for module in modules) for title, modules in _GROUPS.items()}
+
 
 def all_formats() -> tuple[Format, ...]:
     """Every format, in the order in which they are tried on a record."""

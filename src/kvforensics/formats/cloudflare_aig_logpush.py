@@ -62,7 +62,7 @@ FORMAT = Format(
         ),
         BlindSpot(
             "encrypted",
-            "No token count and no tenant is in clear: both are in the encrypted bodies and metadata.",
+            "No token count and no tenant is in clear: both are in the encrypted bodies and metadata (see --private-key).",
         ),
         BlindSpot("direct_calls", "Calls to Workers AI that did not pass through the gateway are not in its log."),
         BlindSpot("sample_rate", "The job may sample; the rows do not say so. Look at `sample_rate` of the job."),
@@ -73,7 +73,7 @@ FORMAT = Format(
     ),
     export=(
         "Fetch the objects of the Logpush job from its bucket, {prefix}/YYYYMMDD/*.log.gz, without renaming them.",
-        "Decrypt ResponseBody and Metadata with your private key to learn counts and tenants; keep the originals.",
+        "Give the private key of the gateway's Logpush settings with --private-key: bodies and metadata are opened in memory.",
     ),
     links=(
         "https://developers.cloudflare.com/logs/logpush/logpush-job/datasets/account/ai_gateway_events/",

@@ -20,6 +20,8 @@ def _steps(summary: Mapping[str, Any], case: str | None) -> Iterator[str]:
         yield "Search those responses, and what was made from them, for text of other people."
     if summary["responses"]["possible"]:
         yield "Settle the possible ones: the line under each finding says what its record does not tell."
+    if any(warning["code"] == "encrypted_fields" for warning in summary["warnings"]):
+        yield "Some counts and tenants are encrypted: open them with --private-key FILE."
     if summary["replays"]:
         yield "Empty the response caches: they handed out answers that may be contaminated."
     if any(entry["timezone"] == "any-offset" and entry["records"] for entry in summary["inputs"]):
