@@ -51,10 +51,22 @@ open_groups AS (
     QUALIFY count(DISTINCT list_sort(kinds)) OVER (PARTITION BY tenant, model, prompt_tokens_min, prompt_tokens_max) > 1
          OR len(kinds) = 0
 ),
-pairs AS (
-    SELECT b.call, a.call AS twin, a.place
-    FROM open_groups AS b
-    JOIN open_groups AS a
+-- Calls that are equal in everything that is compared have the same twins, so the first of them stands for all.
+firsts AS MATERIALIZED (
+    SELECT *
+    FROM open_groups
+    QUALIFY row_number() OVER (
+        PARTITION BY
+            tenant, model, prompt_tokens_min, prompt_tokens_max, started_earliest, started_latest,
+            list_sort(kinds), format, "key", "user", client_ip
+        ORDER BY place
+    ) = 1
+),
+-- Only a call that has no earlier twin itself can be the one that is counted.
+counted_firsts AS MATERIALIZED (
+    SELECT b.*
+    FROM firsts AS b
+    ANTI JOIN firsts AS a
       ON a.place < b.place
      AND a.tenant IS NOT DISTINCT FROM b.tenant
      AND a.model IS NOT DISTINCT FROM b.model
@@ -62,14 +74,25 @@ pairs AS (
      AND a.prompt_tokens_max = b.prompt_tokens_max
      AND a.started_earliest <= b.started_latest + 2000000
      AND b.started_earliest <= a.started_latest + 2000000
-    WHERE NOT list_has_any(a.kinds, b.kinds)
-      AND NOT (
-          a.format = b.format
-          AND coalesce(a."key" <> b."key" OR a."user" <> b."user" OR a.client_ip <> b.client_ip, FALSE)
-      )
+     AND NOT list_has_any(a.kinds, b.kinds)
+     AND NOT (
+         a.format = b.format
+         AND coalesce(a."key" <> b."key" OR a."user" <> b."user" OR a.client_ip <> b.client_ip, FALSE)
+     )
 )
--- Only a call that has no earlier twin itself can be the one that is counted.
-SELECT p.call, min_by(p.twin, p.place) AS twin
-FROM pairs AS p
-WHERE p.twin NOT IN (SELECT call FROM pairs)
-GROUP BY p.call
+SELECT b.call, min_by(a.call, a.place) AS twin
+FROM open_groups AS b
+JOIN counted_firsts AS a
+  ON a.place < b.place
+ AND a.tenant IS NOT DISTINCT FROM b.tenant
+ AND a.model IS NOT DISTINCT FROM b.model
+ AND a.prompt_tokens_min = b.prompt_tokens_min
+ AND a.prompt_tokens_max = b.prompt_tokens_max
+ AND a.started_earliest <= b.started_latest + 2000000
+ AND b.started_earliest <= a.started_latest + 2000000
+ AND NOT list_has_any(a.kinds, b.kinds)
+ AND NOT (
+     a.format = b.format
+     AND coalesce(a."key" <> b."key" OR a."user" <> b."user" OR a.client_ip <> b.client_ip, FALSE)
+ )
+GROUP BY b.call

@@ -19,7 +19,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvforensics import decoders, decompress
+from kvforensics import decoders, decompress, unpack
 from kvforensics.decompress import ByteStream, compression_of, digest_file, open_stream
 from kvforensics.errors import EvidenceError
 from kvforensics.source import Source, find_sources
@@ -126,7 +126,7 @@ def test_what_is_not_compressed_is_given_as_it_is(tmp_path: Path, data: bytes) -
 
 @pytest.mark.parametrize("kind", CODECS)
 def test_a_bomb_is_stopped_at_the_ratio(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decompress, "EXPANSION_FLOOR", 1 << 20)
+    monkeypatch.setattr(unpack, "EXPANSION_FLOOR", 1 << 20)
     data = CODECS[kind](bytes(20 << 20))
     with opened(tmp_path, data, expansion_ratio=10) as stream:
         total = sum(len(piece) for piece in iter(lambda: stream.read(1 << 20), b""))
@@ -265,3 +265,43 @@ def test_a_plain_file_is_digested_apart(tmp_path: Path) -> None:
     assert digest_file(path, grow)[2] is True
     with pytest.raises(EvidenceError, match="missing"):
         digest_file(tmp_path / "none")
+
+
+@pytest.mark.parametrize("outer", [gzip.compress, bz2.compress, lzma.compress, zstandard.compress])
+@pytest.mark.parametrize("inner", [gzip.compress, zstandard.compress])
+def test_what_was_compressed_twice_is_read_to_the_lines(
+    outer: Callable[[bytes], bytes], inner: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    (tmp_path / "a.gz").write_bytes(outer(inner(LINES)))
+    with open_stream(find_sources([str(tmp_path / "a.gz")])[0]) as stream:
+        assert (stream.read(), stream.problem) == (LINES, None)
+    [source] = find_sources([str(zipped(tmp_path, outer(inner(LINES))))])
+    with open_stream(source) as stream:
+        assert (stream.read(), stream.problem) == (LINES, None)
+
+
+def test_a_damage_below_another_compression_is_named_and_what_was_readable_is_given(tmp_path: Path) -> None:
+    (tmp_path / "a.gz").write_bytes(gzip.compress(gzip.compress(LINES * 4000)[:-9]))
+    with open_stream(find_sources([str(tmp_path / "a.gz")])[0]) as stream:
+        assert LINES * 3900 in stream.read()
+        assert stream.problem == "truncated"
+
+
+def test_a_zip_in_a_gzip_and_too_many_layers_are_no_logs_that_were_read(tmp_path: Path) -> None:
+    (tmp_path / "a.gz").write_bytes(gzip.compress(zipped(tmp_path, LINES).read_bytes()))
+    with open_stream(find_sources([str(tmp_path / "a.gz")])[0]) as stream:
+        assert (stream.read(), stream.problem) == (b"", "unsupported: zip within gzip")
+    data = LINES
+    for _ in range(4):
+        data = gzip.compress(data)
+    (tmp_path / "a.gz").write_bytes(data)
+    with open_stream(find_sources([str(tmp_path / "a.gz")])[0]) as stream:
+        assert (stream.read(), stream.problem) == (b"", "unsupported: gzip within gzip")
+
+
+def test_what_expands_below_another_compression_is_limited_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpack, "EXPANSION_FLOOR", 1 << 20)
+    nothing = gzip.compress(b"") * 200_000  # four megabytes that hold nothing at all
+    (tmp_path / "a.gz").write_bytes(gzip.compress(nothing))
+    with open_stream(find_sources([str(tmp_path / "a.gz")])[0], expansion_ratio=10) as stream:
+        assert (stream.read(), stream.problem) == (b"", "expansion_limit")

@@ -261,3 +261,23 @@ def test_memory_does_not_grow_with_the_document(monkeypatch: pytest.MonkeyPatch)
 )
 def test_envelope_paths_compile_to_steps(path: str, steps: tuple[str, ...]) -> None:
     assert compile_envelope(path) == steps
+
+
+@pytest.mark.parametrize("size", [7, 100, 1 << 20])
+@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a]":', b"}"), (b'[1,"}",', b',"{"]')])
+def test_a_very_deep_value_is_passed_by_runs_of_brackets_and_ends_at_its_own(
+    opening: bytes, closing: bytes, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[int] = []
+    byte = json_scan.Window.byte
+    def looked_at(window: json_scan.Window, at: int) -> int:
+        looks.append(at)
+        return byte(window, at)
+
+    monkeypatch.setattr(json_scan.Window, "byte", looked_at)
+    value = opening * 3000 + b"1" + closing * 3000
+    data = value + b"]" * 20
+    window = json_scan.Window(Dribble(data, size))
+    window.more()
+    assert json_scan.ValueScan(window, 0, 1 << 20).end == len(value)
+    assert len(looks) < 20 + 4 * len(data) // size

@@ -460,6 +460,18 @@ def test_two_calls_with_ids_stay_two_beside_one_without() -> None:
     assert dispositions(judged(rows)) == {"a:1": "affected", "a:2": "affected", "app:1": "duplicate"}
 
 
+def test_thousands_of_equal_calls_without_ids_are_compared_in_little_memory() -> None:
+    count = 6000
+    equal = table([TWIN]).take(pa.nulls(count, pa.int64()).fill_null(0))
+    many = equal.set_column(equal.schema.get_field_index("line"), "line", pa.array(range(1, count + 1), pa.int64()))
+    incident: Any = SmallIncident()
+    with Store(threads=2, memory_bytes=128 << 20) as store:
+        store.register("records", many)
+        result = judge(store, incident)
+    assert result.counts.guessed_duplicates == count - 1
+    assert set(result.findings["duplicate_of"].to_pylist()) == {None, "a:1"}
+
+
 def test_no_likely_duplicate_hides_an_affected_call_behind_an_excluded_one() -> None:
     rows: list[Row] = [TWIN | {"user": "qa"}, TWIN | {"format": "app", "source": "b"}]
     assert dispositions(judged(rows, [{"user": "qa"}])) == {"a:1": "excluded", "b:1": "affected"}

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kvforensics import model_id
 from kvforensics.incident import load_incident
+from kvforensics import model_id
 from kvforensics.model_id import ModelReader
 
 READER = ModelReader(load_incident())
@@ -180,3 +181,12 @@ def test_escapes_are_undone_in_linear_time(unit: bytes) -> None:
 def test_a_request_line_is_read_as_its_target(line: str, answer: bool | None) -> None:
     assert READER.read(line, None, None) is answer
     assert READER.is_plainly_other(line) is (answer is False and "@cf" in line)
+
+
+def test_bytes_of_nothing_are_looked_through_without_a_call_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[object] = []
+    monkeypatch.setattr(model_id, "_unescape", calls.append)
+    assert READER.mentions(bytes(100_000) + b"glm-5.3".ljust(100, b" ")) is True
+    assert READER.mentions("@cf/zai-org/glm-5.3".encode("utf-16-be") + bytes(100_000)) is True
+    assert READER.mentions(bytes(100_000) + b" " * 1000) is False
+    assert not calls

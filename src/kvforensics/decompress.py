@@ -17,14 +17,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, Self
 
-from kvforensics.decoders import Damage, compression_of, decoded
+from kvforensics.decoders import Damage, compression_of
 from kvforensics.source import Source, open_remote, zip_entries
 from kvforensics.stored_file import FileState, digest_file, digest_of, file_state, is_unchanged, os_problem
+from kvforensics.unpack import HEAD, unpacked, within
 
-__all__ = ["EXPANSION_FLOOR", "EXPANSION_RATIO", "ByteStream", "compression_of", "digest_file", "open_stream"]
+__all__ = ["EXPANSION_RATIO", "ByteStream", "compression_of", "digest_file", "open_stream"]
 
 EXPANSION_RATIO = 1000
-EXPANSION_FLOOR = 64 << 20
 _RAW_READ = 256 << 10
 _PLAIN_READ = 1 << 20
 _PIECE = 1 << 20
@@ -211,7 +211,7 @@ def _expand(
     stream: ByteStream, read: Callable[[int], bytes], again: Callable[[], IO[bytes]] | None, ratio: int
 ) -> Iterator[bytes]:
     head = b""
-    while len(head) < 6 and (chunk := stream.stored(read(_RAW_READ))):
+    while len(head) < HEAD and (chunk := stream.stored(read(_RAW_READ))):
         head += chunk
     kind = stream.compression = compression_of(head)
     if kind is None:
@@ -229,18 +229,10 @@ def _expand(
             yield chunk
 
     try:
-        for data in decoded(kind, chunks(), again):
-            yield data
-            _guard(stream, len(data), ratio, stream.raw_bytes)
+        yield from unpacked(kind, chunks(), again, lambda: ratio * max(stream.raw_bytes, 1))
     except Damage:
         _drain(stream, read)  # the digest is of the whole file, damaged or not
         raise
-
-
-def _guard(stream: ByteStream, fresh: int, ratio: int, stored: int) -> None:
-    # `bytes_out` is counted when the piece has been taken, so what was just handed on is in it already.
-    if fresh and stream.bytes_out > EXPANSION_FLOOR and stream.bytes_out > ratio * max(stored, 1):
-        raise Damage("expansion_limit")
 
 
 def _drain(stream: ByteStream, read: Callable[[int], bytes]) -> None:
@@ -266,12 +258,7 @@ def _zip_member(stream: ByteStream, source: Source, ratio: int) -> Iterator[byte
                 head = member.read(_RAW_READ)
                 kind = compression_of(head)
                 stream.compression = f"zip+{kind}" if kind else "zip"
-                if kind == "zip":
-                    raise Damage("unsupported: zip within zip")
-                pieces = _pieces(head, member)
-                for data in decoded(kind, pieces, None) if kind else pieces:
-                    yield data
-                    _guard(stream, len(data), ratio, info.compress_size)
+                yield from within("zip", _pieces(head, member), lambda: ratio * max(info.compress_size, 1))
         except NotImplementedError as error:
             raise Damage("unsupported: zip compression") from error
         except EOFError as error:

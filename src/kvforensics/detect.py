@@ -71,12 +71,12 @@ def detect_parquet(source: pa.NativeFile | str, formats: Sequence[Format]) -> Pl
     return _plan("parquet", rows, formats, ("parquet",))
 
 
-def parquet_rows(path: str) -> int:
-    """How many rows a Parquet file says it has, 0 where it cannot be read."""
+def parquet_rows(path: str) -> int | None:
+    """How many rows a Parquet file says it has, None where it cannot be read."""
     try:
         return int(pq.read_metadata(path).num_rows)
     except (pa.ArrowException, OSError):
-        return 0
+        return None
 
 
 def _weight(plan: Plan) -> tuple[int, int]:

@@ -28,6 +28,12 @@ _VALUE = re.compile(_STRING + b"|" + _balanced(_NEST), re.DOTALL)
 _INSIDE = re.compile(_FLAT + rb"(?:(?:" + _STRING + b"|" + _balanced(_NEST) + rb")" + _FLAT + rb")*+", re.DOTALL)
 _STRING_BODY = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _SPACE = re.compile(rb"[ \t\r\n\x1e]*+")
+_RUNS = {
+    opens: re.compile(rb"(?:" + kind + _FLAT + rb"(?:" + _STRING + _FLAT + rb")*+)++", re.DOTALL)
+    for opens, kind in ((True, rb"[{\[]"), (False, rb"[}\]]"))
+}
+"""Brackets of one direction with no container between them: a deep value is passed by runs, not by brackets."""
+_TEXT = re.compile(_STRING, re.DOTALL)
 _SCALAR = re.compile(rb'[^ \t\r\n,:"{}\[\]]*+')
 _QUOTE, _BACKSLASH = 0x22, 0x5C
 OPENING = frozenset(b"{[")
@@ -128,10 +134,13 @@ class ValueScan:
                     return None
                 at = end
                 continue
-            at += 1
-            open_now += 1 if byte in OPENING else -1
-            if not open_now:
-                return at
+            opens = byte in OPENING
+            run = _RUNS[opens].match(window.buf, at - window.base)
+            brackets = _brackets(run[0]) if run else 0
+            if run and not opens and brackets >= open_now:
+                return at + _end_of(run[0], open_now)
+            at = window.base + run.end() if run else at + 1
+            open_now += brackets if opens else -brackets
 
     def _string(self, window: Window, start: int, at: int) -> int | None:
         at += 1
@@ -153,6 +162,26 @@ class ValueScan:
                 return at
             if not self._grow(window, start, at):
                 return None
+
+
+def _brackets(run: bytes) -> int:
+    """How many brackets a run has outside its strings."""
+    bare = _TEXT.sub(b"", run) if b'"' in run else run
+    return sum(map(bare.count, (b"{", b"[", b"}", b"]")))
+
+
+def _end_of(run: bytes, brackets: int) -> int:
+    """The length of the run up to and with so many of its closing brackets."""
+    bare = _TEXT.sub(lambda text: b" " * len(text[0]), run) if b'"' in run else run
+    low, high = 0, len(bare)
+    while low < high:
+        middle = (low + high) // 2
+        here = bare.count(b"}", low, middle + 1) + bare.count(b"]", low, middle + 1)
+        if here >= brackets:
+            high = middle
+        else:
+            low, brackets = middle + 1, brackets - here
+    return low + 1
 
 
 def is_shallow(value: bytes) -> bool:

@@ -8,7 +8,7 @@ the record does not say.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from urllib.parse import unquote
 
@@ -22,7 +22,7 @@ _NOT_ALNUM = re.compile(r"[\W_]+")
 _REQUEST_LINE = re.compile(r"[A-Z]{3,16} (\S.*?)(?: HTTP/[0-9.]{1,3})?")
 _SDK_SUFFIX = re.compile(r"\.(chat|completions?|responses?|messages|generativeai|languagemodel)$")
 # Runs are bounded, so that a hostile line cannot make the search slow.
-_ESCAPED = re.compile(rb"\\{1,8}u00([2-7][0-9a-f])|%(?:25){0,3}([2-7][0-9a-f])|\\{1,8}(?=/)|\x00")
+_ESCAPED = re.compile(rb"\\{1,8}u00([2-7][0-9a-f])|%(?:25){0,3}([2-7][0-9a-f])|\\{1,8}(?=/)")
 # Even in a field that says who served the call, these do not. Elsewhere a name outside the incident's lists says nothing.
 _NOBODY = frozenset(("", "compat", "unknown", "custom", "dynamic", "none", "null", "na"))
 # Words of other makers' model names, so that a name without a number is not taken for an alias.
@@ -51,7 +51,9 @@ class ModelReader:
         self._hosts, self._other_hosts = incident.hosts, incident.other_hosts
         self._kinds: dict[str, _Kind] = {}
         self._plain: dict[str, bool] = {}
-        self._mention, self._cut = _mention(incident.model_ids, incident.model_names)
+        self._texts = tuple(t.casefold().encode() for t in (*incident.model_ids, *incident.model_names))
+        self._longest = max(map(len, self._texts)) + 1
+        self._mention, self._cut = _mention(self._texts)
 
     def read(
         self, model: str | None, provider: str | None, host: str | None, *, provider_serves: bool = False
@@ -88,8 +90,13 @@ class ModelReader:
         Generous on purpose: it only forbids the verdict *not exposed*. A longer model name does not count, an id or name
         that is cut off by the end of the bytes does.
         """
-        plain = _ESCAPED.sub(_unescape, raw.lower())
-        return self._mention.search(plain) is not None or self._cut.search(plain) is not None
+        plain = raw.lower().translate(None, b"\0")
+        if b"%" in plain or b"\\" in plain:
+            plain = _ESCAPED.sub(_unescape, plain)
+        # A pattern that may start anywhere is slow, so it is tried only where the text is there at all.
+        if any(text in plain for text in self._texts) and self._mention.search(plain) is not None:
+            return True
+        return self._cut.search(plain.rstrip()[-self._longest :]) is not None
 
     def _kind(self, text: str) -> _Kind:
         kind = self._kinds.get(text)
@@ -228,14 +235,13 @@ def _unescape(found: re.Match[bytes]) -> bytes:
     return bytes((int(digits, 16),)).lower() if digits else b""
 
 
-def _mention(ids: Iterable[str], names: Iterable[str]) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+def _mention(texts: Sequence[bytes]) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
     """Patterns for a whole id or name, and for one that the end of the bytes cuts off."""
-    texts = [t.casefold().encode() for t in (*ids, *names)]
     whole = b"|".join(re.escape(t) for t in texts)
     cut = b"|".join(re.escape(t[:n]) for t in texts for n in range(len(t) - 1, min(4, len(t) - 1), -1))
     date = rb"(?:-20[0-9]{6})?"
     edge = rb"(?<![a-z0-9._-])"
     return (
         re.compile(edge + b"(?:" + whole + b")" + date + rb"(?![a-z0-9_]|[.-][a-z0-9])"),
-        re.compile(edge + b"(?:" + (cut or whole) + rb")\s*\Z"),
+        re.compile(edge + b"(?:" + (cut or whole) + rb")\Z"),
     )

@@ -9,6 +9,16 @@ from kvforensics.gather import SourceState
 from kvforensics.incident import Incident
 from kvforensics.model_id import ModelReader
 
+# By their first bytes: what holds evidence that cannot be searched is not the same as a picture between the logs.
+_CLOSED = (
+    (b"7z\xbc\xaf\x27\x1c", "7z"), (b"Rar!\x1a\x07", "rar"), (b"\x04\x22\x4d\x18", "lz4"), (b"\x02\x21\x4c\x18", "lz4"),
+    (b"\x1f\x9d", "compress"), (b"LZIP", "lzip"), (b"\x89LZO", "lzop"), (b"\xff\x06\x00\x00sNaPpY", "snappy"),
+    (b"Obj\x01", "avro"), (b"ORC", "orc"), (b"ARROW1", "arrow"), (b"PAR1", "parquet"), (b"PARE", "encrypted parquet"),
+    (b"SQLite format 3\x00", "sqlite"), (b"age-encryption.org/", "encrypted"), (b"-----BEGIN PGP MESSAGE", "encrypted"),
+    (b"Salted__", "encrypted"),
+)  # fmt: skip
+_TAR, _TAR_AT = b"ustar", 257
+
 
 def close_stream(state: SourceState, stream: ByteStream) -> None:
     """Read to the end, so that the digest is that of the whole, and note what went wrong."""
@@ -33,7 +43,21 @@ def count_unread(state: SourceState, stream: ByteStream, head: bytes, incident: 
     if text and last:
         count += last != newline
         state.tally.lines = state.tally.framing = count
+    kind = closed_kind(head)
     if head.startswith(PARQUET) and state.source.path:
-        state.tally.lines = state.tally.framing = parquet_rows(str(state.source.path))
+        # A table about something else is like a picture; one that cannot be opened may be about anything.
+        rows = parquet_rows(str(state.source.path))
+        state.tally.lines = state.tally.framing = rows or 0
+        kind = kind if rows is None else None
     close_stream(state, stream)
     state.problems.insert(0, "not_understood" if state.bytes else "empty")
+    if kind is not None:
+        state.problems.append(f"unsupported: {kind}")
+        state.broken = True
+
+
+def closed_kind(head: bytes) -> str | None:
+    """Which archive, compression, database or encryption that is not read the bytes start, or None."""
+    if head[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
+        return "tar"
+    return next((kind for magic, kind in _CLOSED if head.startswith(magic)), None)
