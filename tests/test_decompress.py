@@ -19,7 +19,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvforensics import decoders, decompress, unpack
+from kvforensics import decoders, unpack
 from kvforensics.decompress import ByteStream, compression_of, digest_file, open_stream
 from kvforensics.errors import EvidenceError
 from kvforensics.source import Source, find_sources

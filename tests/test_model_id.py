@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from kvforensics import model_id
 from kvforensics.incident import load_incident
-from kvforensics import model_id
 from kvforensics.model_id import ModelReader
 
 READER = ModelReader(load_incident())

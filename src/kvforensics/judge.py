@@ -76,8 +76,7 @@ def judge(
     _register_rules(store, ask, rules)
     register_aliases(store, aliases)
     _create(store, ask, ("sources", "001_sources"))
-    _thresholds(store, ask, incident)
-    _part(store, ask, incident)
+    part(store, incident, ask=ask)
     rounds = _tie(store, ask)
     _create(store, ask, ("members", "210_members"), ("calls", "220_calls"), ("replay_targets", "230_replay_targets"))
     _verdicts(store, ask, aliases)
@@ -99,7 +98,7 @@ def judge_again(store: Store, incident: Incident, rules: Sequence[ExclusionRule]
     """
     _register_rules(store, query, rules)
     register_aliases(store, aliases)
-    _part(store, query, incident)
+    part(store, incident)
     _create(store, query, ("members", "210_members"), ("calls", "220_calls"))
     _verdicts(store, query, aliases)
     _dispositions(store, query)
@@ -126,30 +125,22 @@ def recount(store: Store, *, sampled: bool, ask: Ask = query) -> tuple[ResponseC
     )
 
 
-def part_parameters(incident: Incident) -> dict[str, Value]:
-    """What the query of the four parts binds of an incident."""
-    return {
+def part(store: Store, incident: Incident, name: str = "parts", ask: Ask = query) -> None:
+    """Make the relation `name`: the four parts of each record, judged by the threshold of the node that served it."""
+    thresholds: list[dict[str, Value]] = [
+        {"node": host.lower(), "since_us": n.since_us, "until_us": n.until_us,
+         "prompt_tokens_over": n.prompt_tokens_over, "uncertain_from": n.uncertain_from}
+        for n in incident.nodes for host in n.names
+    ]  # fmt: skip
+    store.register("node_thresholds", pa.Table.from_pylist(thresholds, schema=_THRESHOLDS))
+    _create(store, ask, ("thresholds", "105_thresholds"))
+    store.create_table_as(name, ask("110_parts"), {
         "start_us": incident.start_us,
         "end_us": incident.end_us,
         "uncertain_until_us": incident.uncertain_until_us,
         "prompt_tokens_over": incident.prompt_tokens_over,
         "uncertain_from": incident.uncertain_from,
-    }
-
-
-def _thresholds(store: Store, ask: Ask, incident: Incident) -> None:
-    """The threshold of each node at each time, where the incident knows them."""
-    thresholds: list[dict[str, Value]] = [
-        {"node": name.lower(), "since_us": n.since_us, "until_us": n.until_us,
-         "prompt_tokens_over": n.prompt_tokens_over, "uncertain_from": n.uncertain_from}
-        for n in incident.nodes for name in n.names
-    ]  # fmt: skip
-    store.register("node_thresholds", pa.Table.from_pylist(thresholds, schema=_THRESHOLDS))
-    _create(store, ask, ("thresholds", "105_thresholds"))
-
-
-def _part(store: Store, ask: Ask, incident: Incident) -> None:
-    store.create_table_as("parts", ask("110_parts"), part_parameters(incident))
+    })  # fmt: skip
 
 
 def _verdicts(store: Store, ask: Ask, aliases: Aliases | None) -> None:

@@ -20,7 +20,7 @@ from kvforensics.coverage import Gap, LogCoverage, cover
 from kvforensics.exclusion import ExclusionRule
 from kvforensics.incident import Incident
 from kvforensics.instant import rfc3339
-from kvforensics.judge import judge_again, part_parameters, recount, without_rule
+from kvforensics.judge import judge_again, part, recount, without_rule
 from kvforensics.store import Store
 
 HOUR_US = 3_600_000_000
@@ -68,7 +68,7 @@ def varied(
             own.register(name, store.relation(name))
         own.register("varied_records", records)
         own.register("records", records)
-        own.create_table_as("stated_parts", query("110_parts"), part_parameters(run.incident))
+        part(own, run.incident, "stated_parts")
         return (stated, *_rules(own, run, stated), *_windows(own, run, stated), *_zones(own, run, stated, records))
 
 
@@ -112,14 +112,15 @@ def _windows(store: Store, run: Run, stated: Variation) -> Iterator[Variation]:
         change = f"the window {edge} at {rfc3339(at)}{tail}"
         yield _varied(store, run, stated, incident, code, change)
     if i.uncertain_from <= i.prompt_tokens_over:
-        lower = replace(i, prompt_tokens_over=i.uncertain_from - 1)
+        nodes = tuple(replace(n, prompt_tokens_over=n.uncertain_from - 1) for n in i.nodes)
+        lower = replace(i, prompt_tokens_over=i.uncertain_from - 1, nodes=nodes)
         change = f"the threshold is over {i.uncertain_from - 1:,} tokens: the uncertain band counts as over"
         yield _varied(store, run, stated, lower, "threshold_at_band", change)
 
 
 def _varied(store: Store, run: Run, stated: Variation, incident: Incident, code: str, change: str) -> Variation:
     """One variation of the incident; where it changes no part of any record, it changes no number."""
-    store.create_table_as("parts", query("110_parts"), part_parameters(incident))
+    part(store, incident)
     changed = store.run(query("323_parts_changed")).to_pylist()[0]["records"]
     sampled = _unbounded(run, incident)
     if not changed and sampled == _unbounded(run, run.incident):
