@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from kvforensics.case import Case, CheckOptions
 from kvforensics.formats import all_formats
 from kvforensics.recognise import recognise
 from kvforensics.source import find_sources
@@ -132,3 +133,13 @@ def test_every_sample_is_told_by_its_content_alone(
 def test_every_wrapper_is_among_those_that_are_tried() -> None:
     tried = {label.partition(" > ")[0] for label, _ in wrapped().values()}
     assert tried == {w.name for w in WRAPPERS if not w.is_record}
+
+
+@pytest.mark.parametrize(("bare", "expected"), [(1, "cri > app-json"), (2, "app-json"), (3, "app-json")])
+def test_layers_name_a_source_only_where_most_of_its_records_have_them(tmp_path: Path, bare: int, expected: str) -> None:
+    line = next(f for f in FORMATS if f.name == "app-json").accepts[0]
+    inside = around(next(w for w in WRAPPERS if w.name == "cri"), line)
+    (tmp_path / "x").write_text(f"{inside}\n" * 2 + f"{line}\n" * bare)
+    with Case() as case:
+        (source,) = case.check(CheckOptions((str(tmp_path / "x"),))).summary["inputs"]
+    assert (source["format"], source["records"]) == (expected, 2 + bare)

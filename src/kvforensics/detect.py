@@ -190,7 +190,7 @@ def _layered_plan(sample: Sample, formats: Sequence[Format], wrappers: Sequence[
     return [
         replace(
             base, formats=tuple(tried), counts=ranked, layered=True, wrappers=tuple(wrappers),
-            names=tuple((name, known) for name, (n, known) in sorted(best.items()) if 2 * n >= totals[name]),
+            names=tuple((name, known) for name, (n, known) in sorted(best.items()) if 2 * n > totals[name]),
             joins=_joins(chains, wrappers), only=next(iter(chains)) if uniform else (),
         )
     ]  # fmt: skip
