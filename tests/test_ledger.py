@@ -10,9 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kvforensics import raw
+from kvforensics.detect import detect
 from kvforensics.formats import all_formats
 from kvforensics.incident import load_incident
 from kvforensics.ingest import IngestRequest, ingest
+from kvforensics.wrappers import all_wrappers
 
 INCIDENT = load_incident("cloudflare-workers-ai-glm-5.3")
 ROW = {
@@ -103,3 +106,31 @@ def test_a_log_that_starts_in_the_middle_of_a_line_is_read_line_by_line(tmp_path
     path.write_bytes(b'{"cut": "\n' + (json.dumps(ROW).encode() + b"\n") * 3)
     [report] = read(path).inputs
     assert (report.records, report.rejected, report.lines) == (3, 1, 4)
+
+
+def test_trying_the_formats_on_another_file_makes_no_extractor_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    head = b'{"a":1}\n'
+    detect(head, all_formats(), whole=True, wrappers=all_wrappers())
+    made: list[str] = []
+    monkeypatch.setattr(raw.Extractor, "__init__", lambda _, fmt, *__: made.append(fmt.name))
+    detect(head, all_formats(), whole=True, wrappers=all_wrappers())
+    assert made == []
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"7z\xbc\xaf\x27\x1c" + bytes(40), "7z"), (b"\x04\x22\x4d\x18" + bytes(40), "lz4"), (b"PAR1" + bytes(40), "parquet"),
+        (b"a.jsonl".ljust(257, b"\0") + b"ustar\x0000" + bytes(300), "tar"),
+    ],
+)  # fmt: skip
+def test_an_archive_or_table_that_cannot_be_opened_is_broken_evidence(tmp_path: Path, data: bytes, kind: str) -> None:
+    (tmp_path / "log").write_bytes(data)
+    [report] = read(tmp_path / "log").inputs
+    assert (report.broken, report.problems) == (True, ("not_understood", f"unsupported: {kind}"))
+
+
+def test_a_picture_between_the_logs_is_no_broken_evidence(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(200))
+    [report] = read(tmp_path / "log").inputs
+    assert (report.broken, report.problems) == (False, ("not_understood",))

@@ -144,3 +144,12 @@ def test_object_storage_is_listed_and_read_like_a_folder(tmp_path: Path) -> None
 def test_a_source_can_be_sent_to_another_process(tmp_path: Path) -> None:
     [source] = find_sources([str(tree(tmp_path, "a") / "a")])
     assert pickle.loads(pickle.dumps(source)) == source  # noqa: S301 - our own bytes
+
+
+def test_a_link_that_leads_back_to_itself_is_listed_as_skipped(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "a.jsonl").write_bytes(b"{}\n")
+    (folder / "loop").symlink_to("loop")
+    found = find_sources([str(folder)])
+    assert [(s.name, s.skipped) for s in found] == [("logs/a.jsonl", None), ("logs/loop", "unreadable")]

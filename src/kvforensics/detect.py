@@ -21,7 +21,7 @@ from kvforensics.framing import newline_of
 from kvforensics.framing_csv import Dialect, csv_blocks, parse_rows, sniff_dialect
 from kvforensics.framing_json import Unit, json_units
 from kvforensics.plan import Plan
-from kvforensics.raw import Extractor
+from kvforensics.raw import extractor_of
 from kvforensics.sample_layers import Sample, fitted, sample_lines, sample_rows, shown
 from kvforensics.span_lines import line_units, views_of
 from kvforensics.spec import Format
@@ -246,7 +246,7 @@ def _plan(
     container: str, records: Sequence[Any], formats: Sequence[Format], allowed: tuple[str, ...], *, seen: int | None = None,
     newline: bytes = b"\n", units: tuple[str, ...] = ("",), dialect: Dialect | None = None,
 ) -> Plan | None:  # fmt: skip
-    tried = [Extractor(f) for f in formats if set(allowed) & set(f.containers)]
+    tried = [extractor_of(f) for f in formats if set(allowed) & set(f.containers)]
     counts: dict[str, int] = {}
     views = views_of([e.format for e in tried])
     records = [view(views, r)[0] for r in records] if views else records

@@ -9,7 +9,7 @@ from typing import Any
 
 from kvforensics.layered import behind_text, is_fragment, looks_like
 from kvforensics.peel import Kind, Peeled, Peeler
-from kvforensics.raw import Extractor
+from kvforensics.raw import Extractor, extractor_of
 from kvforensics.spec import Format
 from kvforensics.text_lines import TextReader
 from kvforensics.wrapper_spec import Wrapper
@@ -58,7 +58,7 @@ def _sample(
     read: Callable[[Peeler], Iterable[Peeled]], seen: int, formats: Sequence[Format], wrappers: Sequence[Wrapper],
     newline: bytes | None,
 ) -> Sample:  # fmt: skip
-    extractors = [Extractor(f) for f in formats]
+    extractors = [extractor_of(f) for f in formats]
     peeled = list(read(Peeler(wrappers, looks_like(extractors), lambda _: False, newline)))
     kinds: Counter[tuple[tuple[str, ...], str | None]] = Counter()
     other = matched = 0

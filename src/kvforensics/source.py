@@ -174,12 +174,20 @@ def _walk(root: Path, prefix: str, index: int) -> Iterator[Source]:
             continue
         for entry in entries:
             path, name = folder / entry.name, f"{label}/{_label(entry.name)}"
-            if not entry.is_dir():
+            if not _is_folder(entry):
                 yield _file(name, path, index)
             elif entry.is_symlink():
                 linked.append((path, name))
             else:
                 real.append((path, name))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a folder, or a link to one; a link that leads back to itself is none."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def _members(source: Source) -> Iterator[Source]:
