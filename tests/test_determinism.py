@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from kvforensics import cutting
 from kvforensics import ingest as reading
 from kvforensics.incident import load_incident
 from kvforensics.ingest import IngestRequest, ingest
@@ -98,3 +101,34 @@ def test_a_byte_order_mark_is_not_taken_for_a_change_of_the_file(tmp_path: Path,
     monkeypatch.setattr(reading, "RANGE_BYTES", 40_000)
     [report] = ingest(IngestRequest((str(path),), load_incident("cloudflare-workers-ai-glm-5.3"), workers=2)).inputs
     assert (report.lines, report.problems, report.broken) == (500, (), False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
+def test_pieces_of_a_table_on_several_cores_give_what_one_pass_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    path = tmp_path / f"gateway.{kind}"
+    rows = []
+    for i in range(3000):
+        model = "@cf/zai-org/glm-5.3" if i % 4 == 0 else "@cf/meta/llama-3.3"
+        row = {"id": f"id-{i}", "model": model, "tokens_in": 700_000 if i % 40 == 0 else 900, "note": f'a "b",\n{i}', **ROW}
+        rows.append(row)
+    if kind == "parquet":
+        pl.DataFrame(rows).write_parquet(path, row_group_size=100)
+    else:
+        lines = pl.DataFrame(rows).write_csv().splitlines(keepends=True)
+        data = "".join(line + ('x,"\n' if i % 500 == 3 else "") for i, line in enumerate(lines) if i % 701 or not i).encode()
+        path.write_bytes(gzip.compress(data, mtime=0) if kind == "csv.gz" else data)
+    incident = load_incident("cloudflare-workers-ai-glm-5.3")
+    whole = ingest(IngestRequest((str(path),), incident, workers=1, keep="open"))
+    assert whole.records.num_rows > 10
+    monkeypatch.setattr(reading, "PARALLEL_FROM", 1)
+    monkeypatch.setattr(cutting, "COLUMN_BYTES", 20_000)
+    monkeypatch.setattr(cutting, "GROUP_BYTES", 3_000)
+    pieces = ingest(IngestRequest((str(path),), incident, workers=2, keep="open"))
+    assert pieces.inputs == whole.inputs
+    assert pieces.settled == whole.settled
+    assert pieces.records.sort_by("line").to_pylist() == whole.records.sort_by("line").to_pylist()
+    assert pieces.rejects.sort_by("line").equals(whole.rejects.sort_by("line"))
+    assert pieces.coverage[0].minutes.equals(whole.coverage[0].minutes)

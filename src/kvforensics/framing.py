@@ -47,6 +47,8 @@ class Block:
     """The true length in bytes where `data` holds only the start of the line."""
     sha256: str | None = None
     """Of the whole line with its line end, where `data` holds only the start of it."""
+    is_plain: bool = False
+    """Of delimited text: whether every line was seen to be one row that no two readers read differently."""
 
     @property
     def length(self) -> int:

@@ -18,6 +18,7 @@ import polars as pl
 
 from kvforensics.csv_rows import (
     Dialect,
+    are_plain_lines,
     are_regular,
     frame_of,
     is_utf8,
@@ -122,10 +123,13 @@ def _rest_of_line(stream: Readable, newline: bytes, block_size: int) -> tuple[in
 def _whole_rows(buf: bytes, dialect: Dialect, row: int, offset: int, *, ended: bool) -> Iterator[Block]:
     """The whole rows at the start of the buffer, as one block where none of them is broken."""
     newline = dialect.newline
+    cut = len(buf) if ended else buf.rfind(newline) + 1
+    data = buf[:cut]
+    if cut and are_plain_lines(data, dialect):
+        yield Block(data, row, offset, data.count(newline) + (not data.endswith(newline)), is_plain=True)
+        return
     if dialect.quote not in buf:
-        cut = len(buf) if ended else buf.rfind(newline) + 1
         if cut:
-            data = buf[:cut]
             yield Block(data, row, offset, data.count(newline) + (not data.endswith(newline)))
         return
     begin = at = 0
@@ -159,6 +163,10 @@ def parse_rows(block: Block, dialect: Dialect) -> Rows:
     if block.reject:
         reject = RowReject(block.first_line, block.offset, block.length, block.reject, block.data[:EXCERPT])
         return Rows(frame_of([], dialect), [], [], [], [reject], 0, 0, {})
+    if block.is_plain or are_plain_lines(block.data, dialect):
+        fast = _rows(block, block.data.splitlines(keepends=True), dialect)
+        if fast is not None:
+            return fast
     rows = split_rows(block.data, dialect)
     width = len(dialect.columns)
     fast = _regular_rows(block, rows, dialect)
@@ -195,9 +203,13 @@ def parse_rows(block: Block, dialect: Dialect) -> Rows:
 def _regular_rows(block: Block, rows: list[bytes], dialect: Dialect) -> Rows | None:
     """The same by the fast reader, None where a row is blank, broken or open to doubt."""
     header = int(block.first_line == 1 and dialect.header)
+    return _rows(block, rows, dialect) if are_regular(rows[header:], dialect) else None
+
+
+def _rows(block: Block, rows: list[bytes], dialect: Dialect) -> Rows | None:
+    """The rows by the fast reader, None where it does not find as many."""
+    header = int(block.first_line == 1 and dialect.header)
     body = rows[header:]
-    if not are_regular(body, dialect):
-        return None
     start = sum(map(len, rows[:header]))
     frame = regular_frame(block.data[start:], len(body), dialect)
     if frame is None:

@@ -5,6 +5,7 @@ Cuts sources into pieces, scans the pieces on all cores, gives every record its 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ import polars as pl
 
 from kvforensics import workers as processes
 from kvforensics.clock import check_zone
+from kvforensics.cutting import csv_pieces, parquet_pieces
 from kvforensics.decompress import ByteStream, digest_file
 from kvforensics.detect import chosen_by_name
 from kvforensics.formats import all_formats, by_name
@@ -182,8 +184,12 @@ def _read(
         _read_ranges(state, setting, pool, workers, step, len(UTF8_BOM) if found.mark else 0)
     elif state.plan.container == "lines" and pool and (stream.compression or cut) and not wide:
         _read_blocks(state, setting, pool, workers, stream, step)
-    elif state.plan.container == "parquet":
-        add_piece(state, scan_piece(Piece("parquet", setting, state.plan, path=str(source.path))))
+    elif plan.container == "parquet":
+        _run(state, parquet_pieces(str(source.path), setting, plan), pool, workers, lambda: None)
+        close_stream(state, stream)
+    elif plan.container == "csv" and pool and plan.joins == "none" and (stream.compression or large):
+        readable = Transcoded(stream, wide) if wide else stream
+        _run(state, csv_pieces(readable, setting, plan), pool, workers, lambda: step(stream.position_raw))
         close_stream(state, stream)
     else:
         readable = Transcoded(stream, wide) if wide else stream
@@ -244,14 +250,21 @@ def _read_blocks(
 
 
 def _run(
-    state: SourceState, pieces: Iterator[Piece], pool: ProcessPoolExecutor, workers: int, told: Callable[[], None]
+    state: SourceState, pieces: Iterator[Piece], pool: ProcessPoolExecutor | None, workers: int, told: Callable[[], None]
 ) -> None:
-    """Scan pieces on all cores, a bounded number ahead, and take the results in order."""
-    waiting: list[Future[Scanned]] = []
+    """Scan pieces on all cores, a bounded number ahead, and take the results in order, up to one that breaks off."""
+    for scanned in map(scan_piece, pieces) if pool is None else _ahead(pieces, pool, workers):
+        add_piece(state, scanned)
+        told()
+        if scanned.tally.problem:
+            return
+
+
+def _ahead(pieces: Iterator[Piece], pool: ProcessPoolExecutor, workers: int) -> Iterator[Scanned]:
+    waiting: deque[Future[Scanned]] = deque()
     for piece in pieces:
         waiting.append(pool.submit(scan_piece, piece))
         if len(waiting) >= 2 * workers + 1:
-            add_piece(state, waiting.pop(0).result())
-            told()
-    for future in waiting:
-        add_piece(state, future.result())
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()

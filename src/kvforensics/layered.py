@@ -79,6 +79,11 @@ class Layered:
         self._texts: list[Peeled] = []
         self._size = 0
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether no piece of a line waits for another."""
+        return self._peeler.is_closed
+
     def lines(self, lines: list[bytes], first: int, offset: int) -> None:
         """Physical lines."""
         if self._batch is not None and self._peeler.is_closed and self._whole(self._batch, lines, first, offset):

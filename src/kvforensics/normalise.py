@@ -64,15 +64,8 @@ def normalise(
     times = read_starts(raw, fmt.zone if zone is None else zone, incident)
     if zone is not None and zone != fmt.zone:
         times = _with_unzoned(times, read_starts(raw, fmt.zone, incident))
-    limits = TokenLimits(
-        template_allowance=incident.template_allowance,
-        absurd_over=incident.context_length * ABSURD_FACTOR if incident.context_length else None,
-    )
-    tokens = read_tokens(
-        raw, rule=pl.col("cache_rule") if fmt.cache_rules else fmt.cache_rule, incident_limits=limits,
-        cache_visible=fmt.cache_visible, own_total=fmt.own_total, estimate=False,
-        total_is_sum=fmt.total_is_sum,
-    )  # fmt: skip
+    limits = _limits(incident)
+    tokens = _tokens(raw, fmt, limits)
     frame = pl.concat([raw, times, tokens], how="horizontal").with_columns(*_served(fmt)).with_columns(*_who(tenant_by))
     frame = frame.with_columns(
         pl.lit(source).alias("source"),
@@ -95,11 +88,7 @@ def normalise(
         .list.drop_nulls()
         .alias("reasons"),
         pl.coalesce("record_id", "id_response_id", "id_span_id").alias("record_id"),
-        # A record that names the answer which it repeats is a replay.
-        pl.coalesce(
-            pl.col("from_cache").str.to_lowercase().replace_strict(_FLAGS, default=None, return_dtype=pl.Boolean),
-            pl.when(pl.col("replay_of").is_not_null()).then(pl.lit(value=True)),
-        ).alias("from_cache"),
+        _replay(),
     )
     keep = (
         (pl.col("model_match").fill_null(value=True))
@@ -110,6 +99,33 @@ def normalise(
     digests = [None if b is None else hashlib.sha256(b).hexdigest() for b in blobs]
     frame = frame.with_columns(pl.Series("sha256", digests, dtype=pl.String), pl.Series("raw", blobs, dtype=pl.Binary))
     return frame.select(RECORD_COLUMNS)
+
+
+def settling(raw: pl.DataFrame, fmt: Format, zone: str | None, incident: Incident) -> pl.DataFrame:
+    """The canonical columns of a raw batch that say whether a record is settled."""
+    times = read_starts(raw, fmt.zone if zone is None else zone, incident)
+    return pl.concat([times, _tokens(raw, fmt, _limits(incident)), raw.select(_replay())], how="horizontal")
+
+
+def _limits(incident: Incident) -> TokenLimits:
+    return TokenLimits(
+        template_allowance=incident.template_allowance,
+        absurd_over=incident.context_length * ABSURD_FACTOR if incident.context_length else None,
+    )
+
+
+def _tokens(raw: pl.DataFrame, fmt: Format, limits: TokenLimits) -> pl.DataFrame:
+    return read_tokens(
+        raw, rule=pl.col("cache_rule") if fmt.cache_rules else fmt.cache_rule, incident_limits=limits,
+        cache_visible=fmt.cache_visible, own_total=fmt.own_total, estimate=False,
+        total_is_sum=fmt.total_is_sum,
+    )  # fmt: skip
+
+
+def _replay() -> pl.Expr:
+    """Whether a record is a replay; one that names the answer which it repeats is."""
+    said = pl.col("from_cache").str.to_lowercase().replace_strict(_FLAGS, default=None, return_dtype=pl.Boolean)
+    return pl.coalesce(said, pl.when(pl.col("replay_of").is_not_null()).then(pl.lit(value=True))).alias("from_cache")
 
 
 def _ids(raw: pl.DataFrame) -> pl.Expr:

@@ -27,6 +27,7 @@ def compile_path(path: str) -> tuple[str, ...]:
     return tuple(_STEP.findall(path))
 
 
+@lru_cache(maxsize=1 << 14)
 def fold(name: str) -> str:
     """A name without case, dashes and underscores."""
     return name.lower().replace("-", "").replace("_", "")

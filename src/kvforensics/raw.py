@@ -6,6 +6,7 @@ Runs a `Format` over decoded JSON values and gives one text column a slot: the r
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -17,13 +18,28 @@ from kvforensics.spec import ID_KINDS, SLOTS, Format
 from kvforensics.terms import compile_term, compile_terms, meets
 from kvforensics.value_reading import READINGS
 
-_SPECIAL = ("output", "error", "duration", "first_token", "tag")
+SPECIAL = ("output", "error", "duration", "first_token", "tag")
 RAW_COLUMNS = (*SLOTS, *(f"id_{kind}" for kind in ID_KINDS))
 ID_COLUMNS = ("record_id", *(f"id_{kind}" for kind in ID_KINDS))
 TELLING = frozenset((*ID_COLUMNS, "model", "provider", "host", "start", "stamp", "end", "sample_interval"))
 """The slots of which something stays when a record is left out."""
 
 Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a format asks of a record, for readers that see whole columns.
+
+    `slots`: paths and units; `signature`: alternatives of (path, wanted); `framing`: (path, unit, value). `opened` are the
+    keys whose JSON text is opened before paths are followed. `alike` says whether all records are read by one rule.
+    """
+
+    slots: Mapping[str, tuple[tuple[Path, str], ...]]
+    signature: tuple[tuple[tuple[Path, bool], ...], ...]
+    framing: tuple[tuple[Path, str, str], ...]
+    opened: frozenset[str]
+    alike: bool
 
 
 class Extractor:
@@ -79,6 +95,15 @@ class Extractor:
                 return True
         return bool(self._requests) and not meets(record, self._requests)
 
+    @property
+    def asked(self) -> Asked | None:
+        """What is asked of a record, None where it takes more than paths to tell."""
+        fmt = self.format
+        if fmt.view or fmt.opening or fmt.aggregates or self._requests:
+            return None
+        opened = frozenset(self._opened) if self._search else frozenset()
+        return Asked(self._slots, self._signature, self._framing, opened, not (self._sums or self._rules))
+
     def adds_up(self, record: Any) -> bool:
         """Whether the unit may be a sum of several model calls."""
         return bool(self._sums) and meets(record, self._sums)
@@ -94,10 +119,7 @@ class Extractor:
         else:
             heads = _Heads(records)
             columns = {slot: _column(slot, paths, heads) for slot, paths in slots.items()}
-        frame = raw_batch(columns, len(records), self.format.constants)
-        nothing = list(self.format.nothing)
-        if nothing:
-            frame = frame.with_columns(pl.col(pl.String).replace(nothing, [None] * len(nothing)))
+        frame = raw_batch(columns, len(records), self.format.constants, self.format.nothing)
         if telling or not self._rules:
             return frame
         rules = [next((rule for term, rule in self._rules if term.holds(r)), self.format.cache_rule) for r in records]
@@ -196,7 +218,7 @@ def _column(slot: str, paths: Sequence[tuple[Path, str]], heads: _Heads) -> list
         values = heads.plain(steps[0]) if len(steps) == 1 else _below(steps, heads)
         if values is None:
             continue
-        if slot in _SPECIAL or unit == TICKS or unit[:1] in READINGS:
+        if slot in SPECIAL or unit == TICKS or unit[:1] in READINGS:
             found = [None if v is None else slot_text(slot, v, unit) for v in values]
         else:
             found = [v if type(v) is str and v else text_of(v) for v in values]
@@ -233,7 +255,7 @@ def _first(slot: str, where: tuple[tuple[Place, str], ...], record: Any) -> str 
         value = record
         for key in place:
             value = value[key]
-        if type(value) is str and value and slot not in _SPECIAL and unit != TICKS and unit[:1] not in READINGS:
+        if type(value) is str and value and slot not in SPECIAL and unit != TICKS and unit[:1] not in READINGS:
             return value
         if value is not None and (text := slot_text(slot, value, unit)) is not None:
             return text
@@ -251,12 +273,17 @@ def extractor_of(fmt: Format) -> Extractor:
     return made
 
 
-def raw_batch(columns: Mapping[str, Any], height: int, constants: Mapping[str, str]) -> pl.DataFrame:
-    """The raw batch with every slot present."""
-    frame = pl.DataFrame({k: pl.Series(k, v, dtype=pl.String) for k, v in columns.items()}, height=height)
-    missing = [pl.lit(None, dtype=pl.String).alias(c) for c in RAW_COLUMNS if c not in columns]
-    filled = [pl.col(k).fill_null(v) for k, v in constants.items()]
-    return frame.with_columns(missing).with_columns(filled)
+def raw_batch(
+    columns: Mapping[str, Any], height: int, constants: Mapping[str, str], nothing: Sequence[str] = ()
+) -> pl.DataFrame:
+    """The raw batch with every slot present; `nothing` are texts that say that there is no value."""
+    empty = pl.Series([None], dtype=pl.String).new_from_index(0, height)
+    known = {k: pl.Series(k, v, dtype=pl.String) for k, v in columns.items()}
+    for slot, said in constants.items():
+        known[slot] = known.get(slot, empty).fill_null(said)
+    for word in nothing:
+        known = {k: v.set(v == word, None) if (v == word).any() else v for k, v in known.items()}
+    return pl.DataFrame([known.get(c, empty).alias(c) for c in dict.fromkeys((*known, *RAW_COLUMNS))])
 
 
 def _with_unit(path: str, default: str) -> tuple[Path, str]:

@@ -20,6 +20,8 @@ from kvforensics.scanned import Scanned, Setting, Tally
 from kvforensics.sieve import Held, Sieve
 from kvforensics.span_lines import SpanLines, views_of
 from kvforensics.stumps import Shapes
+from kvforensics.table_lane import Counts, TableLane
+from kvforensics.text_lane import TextLane
 from kvforensics.views import view
 
 BATCH = 16384
@@ -56,6 +58,10 @@ class Scanner:
             self._layered = Layered(
                 self, setting.wrappers, setting.only, self._extractors, self._reader, setting.newline
             )
+        self._texts: TextLane | None = None
+        if setting.layered and setting.newline == b"\n" and not setting.only and not self._views:
+            lane = TableLane(setting, (), (), self._reader, Counts(self._sieve, self.skip, self._shapes))
+            self._texts = TextLane(lane, self._extractors, setting.wrappers, self._shapes)
 
     def lines(self, block: Block, newline: bytes) -> None:
         """A block of physical lines, each of which should be one JSON object."""
@@ -75,7 +81,13 @@ class Scanner:
         if not lines[-1]:
             lines.pop()
         if self._layered is not None:
-            self._layered.lines(lines, block.first_line, block.offset)
+            left = None
+            if self._texts is not None and self._layered.is_closed:
+                left = self._texts.take(block.data, lines, block.first_line, block.offset)
+            if left is None:
+                self._layered.lines(lines, block.first_line, block.offset)
+            for i, at in left or ():
+                self._layered.unit(lines[i], block.first_line + i, at)
             return
         if self._spans is not None:
             self._spans.lines(lines, block.offset, len(newline))
@@ -130,6 +142,13 @@ class Scanner:
             self.value(value, line, offset, data, reasons)
         else:
             self._layered.row(value, line, offset, data, reasons)
+
+    def table(self, names: Sequence[str], nested: Sequence[str]) -> TableLane | None:
+        """What reads a table of these columns, None where it has to be read row by row. `nested`: no scalars."""
+        if self._layered is not None or self._views:
+            return None
+        counts = Counts(self._sieve, self.skip, self._shapes)
+        return TableLane.open(self._setting, self._extractors, names, nested, self._reader, counts)
 
     def inner(self, value: Any, found: Found) -> None:
         """A record that was inside other layers, or text."""

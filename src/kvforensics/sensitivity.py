@@ -64,7 +64,7 @@ def varied(
     )
     threads = 1 if records.num_rows < FEW_RECORDS else None
     with Store(memory_bytes=memory_bytes, spool=spool, threads=threads) as own:
-        for name in ("sources", "thresholds", "labels", "replay_targets"):
+        for name in ("sources", "labels", "replay_targets"):
             own.register(name, store.relation(name))
         own.register("varied_records", records)
         own.register("records", records)

@@ -25,6 +25,7 @@ from kvforensics.scanned import MOST_INTERVALS, Setting, Tally
 from kvforensics.sealed import MARK, Opener
 from kvforensics.settled import is_settled, not_in_window
 from kvforensics.span_lines import SUMS, views_of
+from kvforensics.spec import Format
 from kvforensics.ties import NOTHING, id_digests, shares
 
 MINUTE_US = 60_000_000
@@ -51,12 +52,10 @@ class Sieve:
         """Records of one format, each with where it was found if that was inside other layers."""
         fmt = extractor.format
         layers = [f.layers if f else () for f in found]
-        self._tally.lines += len(items)
-        self._tally.records += len(items)
-        self._tally.formats[fmt.name] = self._tally.formats.get(fmt.name, 0) + len(items)
+        self.count(fmt.name, len(items))
         s, values = self._setting, [i[0] for i in items]
         raw = fill_times(extractor.batch(values, telling=True), layers)
-        self._note(raw, fmt.zone)
+        self.note(raw, fmt.zone)
         match = read_model(raw, fmt, self._reader)
         # Text has no keys that could be given twice.
         near = (i for i, m in enumerate(match) if m is not False or self._repeats_model(items[i][4]))
@@ -68,12 +67,12 @@ class Sieve:
             values = [fixed.get(i, value) for i, value in enumerate(values)]
             raw = fill_times(extractor.batch(values, telling=True), layers)
             match = read_model(raw, fmt, self._reader)
-        self._note_rates(raw, match)
-        wanted = shares((id_digests(raw[c]) for c in ID_COLUMNS), s.wanted) if len(s.wanted) else None
+        self.note_rates(raw, match)
+        wanted = self.wanted(raw)
         keep = list(range(len(items)))
         if s.keep != "all":
             other = match.eq(other=False).fill_null(value=False)
-            keep = self._leave(raw, other if wanted is None else other & ~wanted)
+            keep = self.leave(raw, other if wanted is None else other & ~wanted)
         if not keep:
             return
         extra |= {items[i][1]: (*extra.get(items[i][1], ()), SUMS) for i in keep if extractor.adds_up(items[i][0])}
@@ -81,28 +80,45 @@ class Sieve:
         around = [layers[i] for i in keep]
         raw = fill_rest(fill_times(extractor.batch([values[i] for i in keep]), around), around)
         raw = raw.with_columns(match[keep].alias("model_match"))
+        self.keep(raw, at, fmt, None if wanted is None else wanted[keep], extra)
+
+    def keep(
+        self, raw: pl.DataFrame, at: Located, fmt: Format, wanted: pl.Series | None, extra: Mapping[int, tuple[str, ...]]
+    ) -> None:
+        """Keep the records of a raw batch with its `model_match`, less those that are settled; `extra`: reasons by line."""
+        s = self._setting
         frame = normalise(raw, at, fmt, s.source, s.zone, s.incident, s.tenant_by)
         if extra:
             more = pl.Series([list(extra.get(line, ())) for line in at.lines], dtype=pl.List(pl.String))
             frame = frame.with_columns(pl.col("reasons").list.concat(more))
-        if s.keep == "open":
-            frame = self._settle(frame, raw, None if wanted is None else wanted[keep])
-        self._frames.append(frame)
+        self._frames.append(self.unsettled(frame, raw, wanted)[0] if s.keep == "open" else frame)
 
-    def _leave(self, raw: pl.DataFrame, other: pl.Series) -> list[int]:
+    def count(self, name: str, records: int) -> None:
+        """Count records of a format."""
+        self._tally.lines += records
+        self._tally.records += records
+        self._tally.formats[name] = self._tally.formats.get(name, 0) + records
+
+    def wanted(self, raw: pl.DataFrame) -> pl.Series | None:
+        """Which records have an id that is wanted; None where none is."""
+        return shares((id_digests(raw[c]) for c in ID_COLUMNS), self._setting.wanted) if len(self._setting.wanted) else None
+
+    def leave(self, raw: pl.DataFrame, other: pl.Series) -> list[int]:
         """The places of what is left once records of other models are counted and left out."""
         self._tally.off_model_dropped += int(other.sum())
         self._remember(raw.filter(other))
         return (~other).arg_true().to_list()
 
-    def _settle(self, frame: pl.DataFrame, raw: pl.DataFrame, wanted: pl.Series | None) -> pl.DataFrame:
-        """The rows whose answer is open, or that share an id with one; the others are counted and left out."""
+    def unsettled(
+        self, frame: pl.DataFrame, raw: pl.DataFrame, wanted: pl.Series | None
+    ) -> tuple[pl.DataFrame, pl.Series]:
+        """The rows whose answer is open, or that share an id with one, and which; the others are counted and left out."""
         incident = self._setting.incident
         settled = frame.select(s=is_settled(incident))["s"]
         settled = settled if wanted is None else settled & ~wanted
         self._count_settled(frame.filter(settled))
         self._remember(raw.filter(settled))
-        return frame.filter(~settled)
+        return frame.filter(~settled), ~settled
 
     def _count_settled(self, starts: pl.DataFrame) -> None:
         early_or_late = int(starts.select(w=not_in_window(self._setting.incident))["w"].sum())
@@ -110,7 +126,8 @@ class Sieve:
         self._tally.settled_over_threshold += starts.height - early_or_late
 
     def _remember(self, raw: pl.DataFrame) -> None:
-        self._left_out += [id_digests(raw[c]).drop_nulls() for c in ID_COLUMNS]
+        told = [raw[c] for c in ID_COLUMNS if raw[c].null_count() < raw.height]
+        self._left_out += [id_digests(texts).drop_nulls() for texts in told]
 
     def _repeats_model(self, data: bytes | None) -> bool:
         return data is not None and (data.count(b'odel"') > 1 or b"\\u00" in data)
@@ -144,11 +161,12 @@ class Sieve:
                 extra[line] = (*extra.get(line, ()), *reasons)
         return opened
 
-    def _note(self, raw: pl.DataFrame, zone: str | None) -> None:
+    def note(self, raw: pl.DataFrame, zone: str | None) -> None:
+        """Note the times of records, for the coverage."""
         times = raw.select(pl.coalesce("start", "stamp", "end").alias("t"))["t"]
         self._cover(times, zone)
 
-    def _note_rates(self, raw: pl.DataFrame, match: pl.Series) -> None:
+    def note_rates(self, raw: pl.DataFrame, match: pl.Series) -> None:
         """Which records stand for several, of any model: where one is sampled, another can be missed."""
         if raw["sample_interval"].null_count() == raw.height:
             return
@@ -186,10 +204,8 @@ class Sieve:
     def left_out(self, name: str, times: Sequence[Any], ids: Sequence[str]) -> None:
         """Spans that are plainly about another model."""
         tally = self._tally
-        tally.lines += len(times)
-        tally.records += len(times)
+        self.count(name, len(times))
         tally.off_model_dropped += len(times)
-        tally.formats[name] = tally.formats.get(name, 0) + len(times)
         self._span_times += times
         self._span_ids += ids
 

@@ -25,12 +25,12 @@ class Shapes:
         if type(value) is dict and len(self.known) < MOST and not value.keys() <= self.known:
             self.known.update(value)
 
-    def foreign(self, value: Any) -> None:
-        """A unit of no format."""
+    def foreign(self, value: Any, count: int = 1) -> None:
+        """Units of no format that have the same keys."""
         if type(value) is dict and len(value) >= LEAST_KEYS:
             shape = frozenset(value)
             if shape in self._unknown or len(self._unknown) < MOST:
-                self._unknown[shape] = self._unknown.get(shape, 0) + 1
+                self._unknown[shape] = self._unknown.get(shape, 0) + count
 
     def stumps(self) -> int:
         """How many units of no format have nothing but keys of records."""

@@ -33,7 +33,7 @@ class TextReader:
     def __bool__(self) -> bool:
         return bool(self._patterns)
 
-    def read(self, lines: Sequence[str]) -> tuple[list[TextRows], list[int]]:
+    def read(self, lines: Sequence[str] | pl.Series) -> tuple[list[TextRows], list[int]]:
         """What was taken, in the order of the patterns, and the places of the lines that none took."""
         left = pl.DataFrame({"row": pl.Series(range(len(lines)), dtype=pl.Int64), "line": pl.Series(lines, dtype=pl.String)})
         taken = []

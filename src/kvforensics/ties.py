@@ -17,6 +17,7 @@ import pyarrow as pa
 
 _NO_ID = r"^(?:[-0]+|null|none|nil|undefined|n/a|unknown)?$"
 """What a log writes where it has no id; query 201 leaves out the same texts."""
+_LONGEST_WORD = 9
 _SCHEMA = pa.schema([("id", pa.uint64())])
 _SEED_COLUMNS = [
     "model_match", "prompt_tokens_min", "prompt_tokens_max", "from_cache", "record_id", "replay_of", "ids",
@@ -27,10 +28,20 @@ NOTHING = pl.Series("id", [], dtype=pl.UInt64)
 def id_digests(texts: pl.Series) -> pl.Series:
     """The digest of each id, null where a text is none. Equal in all processes of one run, not across versions."""
     if texts.null_count() == len(texts):
-        return pl.Series("id", [None] * len(texts), dtype=pl.UInt64)
-    named = pl.col("t").str.to_lowercase().str.contains(_NO_ID).fill_null(value=True)
-    frame = pl.DataFrame({"t": texts}).select(pl.when(~named).then(pl.col("t").hash()).alias("id"))
-    return frame["id"]
+        return pl.Series("id", [None], dtype=pl.UInt64).new_from_index(0, len(texts))
+    text = pl.col("t")
+    # Few texts are short enough to be one of the words, so that few have to be folded.
+    named = text.str.len_bytes() <= _LONGEST_WORD
+    frame = pl.DataFrame({"t": texts}).with_columns(
+        short=named.fill_null(value=False), zeros=text.str.contains(r"^[-0]+$").fill_null(value=False)
+    )
+    none = frame["zeros"]
+    if frame["short"].any():
+        word = pl.when("short").then(text.str.to_lowercase()).str.contains(_NO_ID).fill_null(value=False)
+        none |= frame.select(w=word)["w"]
+    digests = texts.hash().alias("id")
+    left_out = none | texts.is_null()
+    return digests.set(left_out, None) if left_out.any() else digests
 
 
 def shares(columns: Iterable[pl.Series], wanted: pl.Series) -> pl.Series | None:

@@ -1,6 +1,6 @@
 """How long does a check take beside other tools that answer the same question, and how much memory?
 
-One command: makes the data, runs `kvforensics check` and DuckDB's own JSON reader in turn, each in a fresh process, and
+One command: makes the data in every container, runs `kvforensics check` and DuckDB in turn, each in a fresh process, and
 prints medians. Answers are compared with the truth, and the ledger with the lines that were written. Linux only (the
 memory of a process tree is read from /proc).
 """
@@ -10,87 +10,49 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
+import containers
 import generate
+import peers
+from peers import Tool
 
-FORMS = {"plain": "", "gz": ".gz", "zst": ".zst"}
-EXPOSED = 10
+PACKED = {"plain": "", "gz": ".gz", "zst": ".zst"}
+EXPOSED, POSSIBLY = 10, 11
 CHECK = (sys.executable, "-c", "from kvforensics.cli import main; main()", "check", "--json", "--no-progress")
-WHERE = (
-    f"model = '{generate.MODEL}' AND tokens_in > {generate.OVER} AND status_code BETWEEN 200 AND 299 AND created_at"
-    f" >= '{generate.WINDOW[0]:%Y-%m-%dT%H:%M:%SZ}' AND created_at < '{generate.WINDOW[1]:%Y-%m-%dT%H:%M:%SZ}'"
-)
-DUCKDB = (
-    "import duckdb, sys; c = duckdb.connect(); c.execute(\"SET TimeZone = 'UTC'\");"
-    ' c.execute("SET enable_progress_bar = false");'
-    ' print(c.execute("SELECT count(*) FROM'
-    " read_json($1, format = 'newline_delimited', columns = {created_at: 'TIMESTAMPTZ', model: 'VARCHAR',"
-    f' status_code: \'INTEGER\', tokens_in: \'BIGINT\'}}) WHERE {WHERE}", [sys.argv[1]]).fetchone()[0])'
-)
-CHDB = (
-    "import chdb, sys; f = sys.argv[1]; print(chdb.query(f\"SELECT count() FROM file('{f}', JSONEachRow, 'created_at String,"
-    f" model String, status_code Int32, tokens_in Int64') WHERE {WHERE} SETTINGS"
-    ' input_format_skip_unknown_fields = 1", "TSV"))'
-)
-JQ = (
-    f'select(.model == "{generate.MODEL}" and .tokens_in > {generate.OVER} and .status_code >= 200 and .status_code < 300'
-    f' and .created_at >= "{generate.WINDOW[0]:%Y-%m-%dT%H:%M:%S}" and .created_at < "{generate.WINDOW[1]:%Y-%m-%dT%H:%M:%S}")'
-    " | .id"
-)
+TICK = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One process: seconds from start to end, the tree's largest resident memory in MiB, and what it answered."""
+    """One process: seconds from start to end and of processors, the tree's largest resident memory in MiB, the answer."""
 
     seconds: float
+    processor: float
     mebibytes: float
     affected: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A command for a file, and how its output becomes a count (None: the tool answers another, easier question)."""
+def check(form: str, workers: int) -> Tool:
+    """kvforensics itself; its ledger has to add up."""
+    asked = "possible" if form == "access" else "affected"
 
-    name: str
-    command: Callable[[Path], Sequence[str]]
-    count: Callable[[str], int | None]
+    def count(text: str) -> int:
+        summary = json.loads(text)
+        ledger = summary["ledger"]
+        if ledger["lines"] != sum(ledger[key] for key in ("records", "rejected", "blank", "framing")):
+            raise SystemExit(f"the ledger does not add up: {ledger}")
+        return int(summary["responses"][asked])
 
-
-def _check(text: str) -> int:
-    """The number of affected responses, once the ledger adds up."""
-    summary = json.loads(text)
-    ledger = summary["ledger"]
-    if ledger["lines"] != sum(ledger[key] for key in ("records", "rejected", "blank", "framing")):
-        raise SystemExit(f"the ledger does not add up: {ledger}")
-    return int(summary["responses"]["affected"])
-
-
-def tools() -> list[Tool]:
-    """kvforensics first, then DuckDB, then whatever else is installed, for reference."""
-    found = [
-        Tool("kvforensics", lambda path: (*CHECK, str(path)), _check),
-        Tool("duckdb read_json", lambda path: (sys.executable, "-c", DUCKDB, str(path)), int),
-        Tool("wc -l", lambda path: ("wc", "-l", str(path)), lambda _: None),
-    ]
-    if shutil.which("rg"):
-        found.append(Tool("rg -c MODEL", lambda path: ("rg", "-c", "-F", generate.MODEL, str(path)), lambda _: None))
-    if find_spec("chdb"):
-        found.append(Tool("chdb JSONEachRow", lambda path: (sys.executable, "-c", CHDB, str(path)), int))
-    if shutil.which("jq"):
-        found.append(Tool("jq", lambda path: ("jq", "-c", JQ, str(path)), lambda text: len(text.splitlines())))
-    return found
+    return Tool("kvforensics", lambda path: (*CHECK, "--workers", str(workers), str(path)), count)
 
 
 def _tree(pid: int) -> Iterable[int]:
@@ -105,14 +67,19 @@ def _tree(pid: int) -> Iterable[int]:
     return pids
 
 
-def _resident(pid: int) -> int:
-    """Resident pages of the tree. Pages that processes share count once for each, so this errs upwards."""
+def _use(pid: int, spent: dict[int, int]) -> int:
+    """Resident pages of the tree; notes the ticks that each process has spent.
+
+    Pages that processes share count once for each, so this errs upwards.
+    """
     pages = 0
     for one in _tree(pid):
         try:
             pages += int(Path(f"/proc/{one}/statm").read_text().split()[1])
+            fields = Path(f"/proc/{one}/stat").read_text().rsplit(")", 1)[1].split()
         except (OSError, IndexError):
             continue
+        spent[one] = int(fields[11]) + int(fields[12])
     return pages
 
 
@@ -120,11 +87,11 @@ def measure(tool: Tool, path: Path) -> Run:
     """Run a tool once on a file."""
     began = time.perf_counter()
     process = subprocess.Popen(tool.command(path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    peak, over = [0], threading.Event()
+    peak, spent, over = [0], dict[int, int](), threading.Event()
 
     def sample() -> None:
-        while not over.wait(0.03):
-            peak[0] = max(peak[0], _resident(process.pid))
+        while not over.wait(0.02):
+            peak[0] = max(peak[0], _use(process.pid, spent))
 
     watcher = threading.Thread(target=sample)
     watcher.start()
@@ -132,9 +99,9 @@ def measure(tool: Tool, path: Path) -> Run:
     seconds = time.perf_counter() - began
     over.set()
     watcher.join()
-    if process.returncode not in {0, EXPOSED}:
+    if process.returncode not in {0, EXPOSED, POSSIBLY}:
         raise SystemExit(f"{tool.name} ended with {process.returncode} on {path.name}: {complaint.strip()[-400:]}")
-    return Run(seconds, peak[0] * os.sysconf("SC_PAGE_SIZE") / 2**20, tool.count(out))
+    return Run(seconds, sum(spent.values()) / TICK, peak[0] * os.sysconf("SC_PAGE_SIZE") / 2**20, tool.count(out))
 
 
 def compare(pairs: Sequence[tuple[Tool, Path]], repeats: int, truth: generate.Truth) -> list[list[Run]]:
@@ -154,27 +121,35 @@ def median(runs: Sequence[Run]) -> float:
     return statistics.median(run.seconds for run in runs)
 
 
+def processor(runs: Sequence[Run]) -> float:
+    """The median of the processor seconds."""
+    return statistics.median(run.processor for run in runs)
+
+
 def table(pairs: Sequence[tuple[Tool, Path]], runs: Sequence[Sequence[Run]], size: int) -> None:
-    """A line for each pair. `ratio` is DuckDB's seconds on the same file over the tool's: above 1 is faster than DuckDB."""
-    base = {path: median(r) for (tool, path), r in zip(pairs, runs, strict=True) if tool.name.startswith("duckdb")}
-    print(f"{'file':<27} {'tool':<18} {'seconds':>8} {'from':>7} {'to':>7} {'MB/s':>7} {'MiB':>7} {'ratio':>6}  answer")
+    """A line for each pair. `ratio` is DuckDB's seconds over the tool's: above 1 is faster than DuckDB.
+
+    `work` is the tool's processor seconds over DuckDB's: 3 is three times the work.
+    """
+    base = dict(zip([path for tool, path in pairs if tool.name == "duckdb"],
+                    [r for (tool, _), r in zip(pairs, runs, strict=True) if tool.name == "duckdb"], strict=True))  # fmt: skip
     for (tool, path), done in zip(pairs, runs, strict=True):
         seconds = [run.seconds for run in done]
-        ratio = f"{base[path] / median(done):6.2f}" if path in base else " " * 6
+        ratio = f"{median(base[path]) / median(done):6.2f} {processor(done) / max(processor(base[path]), 0.01):6.2f}"
         answer = "right" if done[0].affected is not None else "another question"
         print(
-            f"{path.name:<27} {tool.name:<18} {median(done):8.2f} {min(seconds):7.2f} {max(seconds):7.2f}"
-            f" {size / 1e6 / median(done):7.0f} {max(run.mebibytes for run in done):7.0f} {ratio}  {answer}"
+            f"{path.name:<27} {tool.name:<16} {median(done):8.2f} {min(seconds):7.2f} {max(seconds):7.2f}"
+            f" {processor(done):7.2f} {size / 1e6 / median(done):7.0f} {max(run.mebibytes for run in done):6.0f}"
+            f" {ratio}  {answer}"
         )
 
 
-def scale(folder: Path, lines: int, repeats: int) -> None:
+def scale(folder: Path, lines: int, repeats: int, workers: int) -> None:
     """Four times the lines should take about four times the time, less the start, and no more memory."""
-    check = tools()[0]
     done = []
     for factor in (1, 4):
-        path, truth = data(folder, lines * factor, ("plain",))
-        done.append(compare([(check, path)], repeats, truth)[0])
+        path, truth = data(folder, lines * factor, "plain")
+        done.append(compare([(check("plain", workers), path)], repeats, truth)[0])
     small, large = done
     memory = [max(run.mebibytes for run in runs) for runs in done]
     print(
@@ -183,16 +158,15 @@ def scale(folder: Path, lines: int, repeats: int) -> None:
     )
 
 
-def data(folder: Path, lines: int, forms: tuple[str, ...]) -> tuple[Path, generate.Truth]:
-    """The plain file's path and the truth; made unless it is there already."""
-    target = folder / f"gateway-{lines}.jsonl"
-    known = target.with_name(target.name + ".truth.json")
-    if known.exists() and all(target.with_name(target.name + FORMS[form]).exists() for form in forms):
-        return target, generate.Truth(**json.loads(known.read_text()))
-    began = time.perf_counter()
-    truth = generate.write(target, lines, forms)
-    print(f"made {lines:,} lines, {truth.bytes:,} bytes, {truth.affected} affected, in {time.perf_counter() - began:.0f} s")
-    return target, truth
+def data(folder: Path, lines: int, form: str) -> tuple[Path, generate.Truth]:
+    """The file of a form and the truth; made unless it is there already."""
+    plain = folder / f"gateway-{lines}.jsonl"
+    packed = form in PACKED
+    target = plain.with_name(plain.name + PACKED[form]) if packed else folder / containers.NAMES[form].format(lines)
+    known = (plain if packed else target).with_name((plain if packed else target).name + ".truth.json")
+    if not (known.exists() and target.exists()):
+        generate.write(plain, lines, (form,)) if packed else containers.write(form, target, lines)
+    return target, generate.Truth(**json.loads(known.read_text()))
 
 
 def main() -> None:
@@ -200,27 +174,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Time kvforensics beside other tools on the same question.")
     parser.add_argument("--lines", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--workers", type=int, default=0, help="processes for kvforensics, 0 for one a core")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the data here, and use what is there")
-    parser.add_argument("--forms", default="plain,gz,zst")
-    parser.add_argument("--only-duckdb", action="store_true", help="leave the slower references out")
+    parser.add_argument("--forms", default=",".join((*PACKED, *containers.NAMES)))
+    parser.add_argument("--only-duckdb", action="store_true", help="leave the references other than DuckDB out")
     parser.add_argument("--scale", action="store_true", help="also four times the lines, for linearity and memory")
     given = parser.parse_args()
-    forms = tuple(given.forms.split(","))
     with tempfile.TemporaryDirectory() as scratch:
         folder = given.keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        target, truth = data(folder, given.lines, forms)
-        chosen = tools()[:2] if given.only_duckdb else tools()
-        # The references read plain files; what packs a file costs the two that matter is asked of those two.
-        pairs = [
-            (tool, target.with_name(target.name + FORMS[form]))
-            for form in forms
-            for tool in (chosen if form == "plain" else chosen[:2])
-        ]
         print(f"{os.cpu_count()} cores, {given.lines:,} lines, median of {given.repeats}, each run a fresh process\n")
-        table(pairs, compare(pairs, given.repeats, truth), truth.bytes)
+        print(
+            f"{'file':<27} {'tool':<16} {'seconds':>8} {'from':>7} {'to':>7} {'cpu s':>7} {'MB/s':>7} {'MiB':>6}"
+            f" {'ratio':>6} {'work':>6}  answer"
+        )
+        for form in given.forms.split(","):
+            path, truth = data(folder, given.lines, form)
+            tools = [check(form, given.workers), *peers.databases(form)[: 1 if given.only_duckdb else None]]
+            # Packed files are asked of those two that matter only.
+            tools += peers.references() if form == "plain" and not given.only_duckdb else []
+            pairs = [(tool, path) for tool in tools]
+            table(pairs, compare(pairs, given.repeats, truth), truth.bytes)
         if given.scale:
-            scale(folder, given.lines, given.repeats)
+            scale(folder, given.lines, given.repeats, given.workers)
 
 
 if __name__ == "__main__":

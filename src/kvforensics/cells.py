@@ -1,0 +1,83 @@
+"""What do the cells of a column say as texts, and which could hold more than they show?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from kvforensics.masks import Mask, some
+from kvforensics.paths import fold, text_of
+from kvforensics.raw import SPECIAL
+from kvforensics.slot_text import TICKS, slot_text
+from kvforensics.value_reading import READINGS
+
+_OPENS = r"^[\s\x1c-\x1f]*[{\[]|data:"
+"""What a text that may be opened looks like; `paths.embedded` opens no other."""
+_TEXT = pl.String
+
+
+def plain_columns(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """The frame with values as JSON would say them, times and bytes as text, and the names of columns of other values."""
+    utc = "%Y-%m-%dT%H:%M:%S%.6f"
+    plain = []
+    nested = []
+    for name, kind in frame.schema.items():
+        if isinstance(kind, pl.Datetime):
+            local = pl.col(name).dt.convert_time_zone("UTC") if kind.time_zone else pl.col(name)
+            plain.append(local.dt.strftime(utc + ("Z" if kind.time_zone else "")))
+        elif kind in (pl.Date, pl.Time, pl.Decimal):
+            plain.append(pl.col(name).cast(_TEXT))
+        elif kind == pl.Binary:
+            plain.append(pl.col(name).map_elements(lambda b: b.decode("utf-8", "replace"), return_dtype=_TEXT))
+        elif kind in (pl.Categorical, pl.Enum):
+            plain.append(pl.col(name).cast(_TEXT))
+        elif not (kind == _TEXT or kind.is_numeric() or kind in (pl.Boolean, pl.Null)):
+            nested.append(name)
+    return frame.with_columns(plain), tuple(nested)
+
+
+def told(slot: str, held: pl.Series, unit: str) -> pl.Series:
+    """The texts of a column of scalars, as `slot_text` has each."""
+    if slot in SPECIAL or unit == TICKS or unit[:1] in READINGS:
+        return _each(held, lambda v: slot_text(slot, v, unit))
+    if held.dtype == _TEXT:
+        return held.replace([""], [None]) if (held == "").any() else held
+    if held.dtype.is_integer() or held.dtype == pl.Boolean:
+        return held.cast(_TEXT)
+    return _each(held, text_of)
+
+
+def _each(held: pl.Series, read: Callable[[Any], str | None]) -> pl.Series:
+    if held.dtype != _TEXT:
+        return pl.Series([None if v is None else read(v) for v in held.to_list()], dtype=_TEXT)
+    known: dict[str | None, str | None] = {None: None}
+    values = held.to_list()
+    known |= {value: read(value) for value in set(values) if value is not None}
+    return pl.Series([known[v] for v in values], dtype=_TEXT)
+
+
+def holding(held: pl.Series, inside: str | None) -> Mask:
+    """Which cells are texts that may be opened and match an expression."""
+    if held.dtype != _TEXT:
+        return None
+    found = some(held.str.contains(_OPENS).fill_null(value=False))
+    if found is None or inside is None:
+        return found
+    return some(found & held.str.contains(inside).fill_null(value=False))
+
+
+def key_pattern(step: str) -> str | None:
+    """What JSON has in it where it has the key of a step; None where the step is no key."""
+    if step[0] in "[*":
+        return None
+    if step[0] != "~":
+        return either_pattern(re.escape(step), r"\\u")
+    return either_pattern("(?i)" + "[-_]*".join(re.escape(c) for c in fold(step[1:])), r"\\u")
+
+
+def either_pattern(one: str | None, other: str | None) -> str | None:
+    """What matches where one of two does, None where one is None and so takes all."""
+    return None if one is None or other is None else f"(?:{one})|(?:{other})"

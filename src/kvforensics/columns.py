@@ -1,0 +1,261 @@
+"""What do the rows of a table say in each slot of a format, read column by column?
+
+Follows the paths of a format once for each table instead of once for each row. What takes a look inside a cell (JSON kept
+as text, a nested value) is not guessed: such rows are named as unsure and left to the reading row by row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from kvforensics.cells import either_pattern, holding, key_pattern, told
+from kvforensics.masks import Mask, both, either, every, some, without
+from kvforensics.paths import fold
+from kvforensics.raw import TELLING, Asked, Extractor, raw_batch
+from kvforensics.sealed import MARK
+
+Path = tuple[str, ...]
+_ODD_NAME = re.compile(r"[\[~*]")
+_TEXT = pl.String
+_SEALED = MARK.decode()
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """Where a path leads in a table: a column (None for none), whether it goes on inside, and what to look for there."""
+
+    column: str | None
+    deep: bool = False
+    anywhere: bool = False
+    inside: str | None = None
+    """An expression that the text of a cell must match for the path to lead anywhere in it, None for any text."""
+
+
+class _Batch:
+    """One table, and what was found out about its columns."""
+
+    def __init__(self, frame: pl.DataFrame, wanted: Mapping[str, str | None]) -> None:
+        """`wanted`: for each column an expression that every text matches in which a path may lead anywhere."""
+        self.frame = frame
+        self._known = {n for n, nulls in zip(frame.columns, frame.null_count().row(0), strict=True) if nulls < frame.height}
+        self._wanted = wanted
+        self._opens: dict[str, pl.Series | None] = {}
+
+    def get(self, name: str | None) -> pl.Series | None:
+        """A column, None where it holds nothing."""
+        return self.frame[name] if name is not None and name in self._known else None
+
+    def may_hold(self, name: str, inside: str | None) -> Mask:
+        """Which cells of a column are texts that may be opened and may have a wanted key inside; None where none is."""
+        if name not in self._opens:
+            held = self.get(name)
+            self._opens[name] = None if held is None else holding(held, self._wanted.get(name))
+        found = self._opens[name]
+        if found is None or inside is None:
+            return found
+        return some(found & self.frame[name].str.contains(inside).fill_null(value=False))
+
+
+class Columns:
+    """Reads the slots of one format from tables with the given columns."""
+
+    def __init__(self, extractor: Extractor, names: Sequence[str], nested: Iterable[str]) -> None:
+        """`nested` are columns whose values are no scalars. Check `can_read` first."""
+        asked = extractor.asked
+        if asked is None:  # pragma: no cover - the caller checked
+            raise ValueError(extractor.format.name)
+        self.format, self.asked = extractor.format, asked
+        self._names = tuple(names)
+        self._known = frozenset(names)
+        self._nested = tuple(n for n in names if n in set(nested))
+        self._roots = tuple(n for n in names if n in set(extractor.roots) and n not in self._nested)
+        self._openable = tuple(n for n in names if n in asked.opened and n not in self._nested)
+        self._slots = {slot: self._cells(paths) for slot, paths in asked.slots.items()}
+        self._terms = tuple(tuple((self._cell(p), p, wanted) for p, wanted in terms) for terms in asked.signature)
+        self._framing = tuple((self._cell(p), unit, wanted) for p, unit, wanted in asked.framing)
+        self._signing = self._wanted([c for terms in self._terms for c, _, _ in terms])
+        self._framed = self._wanted([c for c, _, _ in self._framing])
+
+    def needed(self, slots: Iterable[str], *, whole: bool = False) -> set[str]:
+        """The columns that the signature, the framing and these slots look at; `whole`: enough to read rows one by one."""
+        cells = [c for terms in self._terms for c, path, _ in terms if whole or not self._is_given(path)]
+        cells += [c for c, _, _ in self._framing]
+        cells += [c for slot in slots for c, _ in self._slots.get(slot, ())]
+        found = {c.column for c in cells if c.column is not None}
+        return found.union(*([self._nested, self._openable] if any(c.anywhere for c in cells) else []))
+
+    def _cells(self, paths: Iterable[tuple[Path, str]]) -> list[tuple[_Cell, str]]:
+        """Where the paths of a slot lead, without those that lead nowhere in this table."""
+        cells = ((self._cell(path), unit) for path, unit in paths)
+        return list(dict.fromkeys((c, unit) for c, unit in cells if c.column is not None or c.anywhere))
+
+    def _cell(self, path: Path) -> _Cell:
+        anywhere = path[0] == "**" and bool(self._nested or self._openable)
+        steps = path[1:] if path[0] == "**" else path
+        inside = key_pattern(steps[0]) if anywhere else None
+        found = self._resolve(steps)
+        if found is None:
+            return _Cell(None, anywhere=anywhere, inside=inside)
+        column, rest = found
+        if rest:
+            inside = either_pattern(inside, key_pattern(rest[0])) if anywhere else key_pattern(rest[0])
+        return _Cell(column, bool(rest), anywhere, inside)
+
+    def _resolve(self, steps: Path) -> tuple[str, Path] | None:
+        """The column in which a path begins, as `paths.lookup` would find it, and the steps that are left."""
+        first = steps[0]
+        if first in self._known:
+            return first, steps[1:]
+        if first[0] == "~":
+            wanted = fold(first[1:])
+            found = next((n for n in self._names if fold(n) == wanted), None)
+            return None if found is None else (found, steps[1:])
+        for cut in range(len(steps), 1, -1):
+            if (name := ".".join(steps[:cut])) in self._known:
+                return name, steps[cut:]
+        return None
+
+    def _wanted(self, cells: Iterable[_Cell]) -> dict[str, str | None]:
+        """For each column into which one of the paths may lead, what all texts match in which one does."""
+        found: dict[str, set[str | None]] = {}
+        for cell in cells:
+            if cell.column is not None and (cell.deep or cell.column in self._openable):
+                found.setdefault(cell.column, set()).add(cell.inside if cell.deep else None)
+            for name in self._openable if cell.anywhere else ():
+                found.setdefault(name, set()).add(cell.inside)
+        return {n: None if None in of else "|".join(sorted(o for o in of if o)) for n, of in found.items()}
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether every row has the shape, whatever its cells hold."""
+        return any(all(self._is_given(p) and wanted for _, p, wanted in terms) for terms in self._terms)
+
+    def _is_given(self, path: Path) -> bool:
+        """Whether a path leads to a column, which is a key of every row even where it is null."""
+        return path[-1] in self._known and path[:-1] in ((), ("**",))
+
+    def matches(self, frame: pl.DataFrame) -> tuple[Mask, Mask]:
+        """Which rows have the shape of the format, and of which that is unsure."""
+        if self.takes_all:
+            return every(frame), None
+        batch = _Batch(frame, self._signing)
+        yes: Mask = None
+        unsure: Mask = None
+        for terms in self._terms:
+            holds: Mask = every(frame)
+            doubt: Mask = None
+            for cell, path, wanted in terms:
+                there, open_there = (every(frame), None) if self._is_given(path) else self._is_there(cell, batch)
+                # A sure no settles the alternative whatever the doubtful terms are.
+                holds = both(holds, either(there if wanted else without(there, frame), open_there))
+                doubt = either(doubt, open_there)
+                if holds is None:
+                    break
+            yes = either(yes, both(holds, without(doubt, frame)))
+            unsure = either(unsure, both(holds, doubt))
+        return yes, both(unsure, without(yes, frame))
+
+    def _is_there(self, cell: _Cell, batch: _Batch) -> tuple[Mask, Mask]:
+        value, doubt = self._value("", cell, "", batch)
+        # An empty text is a value too.
+        return None if value is None else some(batch.frame[cell.column or ""].is_not_null()), doubt
+
+    def framing(self, frame: pl.DataFrame) -> tuple[Mask, Mask]:
+        """Which rows are framing, and of which that is unsure."""
+        if self.format.chatter:
+            return every(frame), None
+        batch = _Batch(frame, self._framed)
+        yes: Mask = None
+        unsure: Mask = None
+        for cell, unit, wanted in self._framing:
+            value, doubt = self._read("", [(cell, unit)], batch)
+            if value is not None:
+                there = value.is_not_null()
+                if wanted != "*":
+                    there &= (value != wanted[1:] if wanted[:1] == "!" else value == wanted).fill_null(value=False)
+                yes = either(yes, both(some(there), without(doubt, frame)))
+            unsure = either(unsure, doubt)
+        return yes, both(unsure, without(yes, frame))
+
+    def batch(self, frame: pl.DataFrame, slots: Iterable[str] | None = None) -> tuple[pl.DataFrame, Mask]:
+        """The raw batch as `Extractor.batch` would have it, of some slots or of all, and which rows of it are unsure."""
+        names = [s for s in (self._slots if slots is None else slots) if self._slots.get(s)]
+        batch = _Batch(frame, self._wanted(c for s in names for c, _ in self._slots[s]))
+        unsure: Mask = None
+        columns: dict[str, pl.Series] = {}
+        for slot in names:
+            value, doubt = self._read(slot, self._slots[slot], batch)
+            unsure = either(unsure, doubt)
+            if value is not None:
+                columns[slot] = value
+        return raw_batch(columns, frame.height, self.format.constants, self.format.nothing), unsure
+
+    def sealed(self, frame: pl.DataFrame) -> Mask:
+        """Which rows may have an encrypted field, as far as the frame has the columns."""
+        found: Mask = None
+        for name in self._roots:
+            if name in frame.columns and frame.schema[name] == _TEXT:
+                found = either(found, some(frame[name].str.contains(_SEALED, literal=True).fill_null(value=False)))
+        return found
+
+    def telling(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, Mask]:
+        """The same of the slots of which something stays when a record is left out."""
+        return self.batch(frame, sorted(TELLING))
+
+    def _read(
+        self, slot: str, cells: Sequence[tuple[_Cell, str]], batch: _Batch
+    ) -> tuple[pl.Series | None, Mask]:
+        """The texts of a slot, None where no row has one."""
+        value: pl.Series | None = None
+        doubt: Mask = None
+        for cell, unit in cells:
+            if value is not None and not value.null_count():
+                break
+            here, open_here = self._value(slot, cell, unit, batch)
+            if open_here is not None:
+                doubt = either(doubt, open_here if value is None else some(open_here & value.is_null()))
+            if here is not None and here.null_count() < len(here):
+                value = here if value is None else value.zip_with(value.is_not_null(), here)
+        return value, doubt
+
+    def _value(self, slot: str, cell: _Cell, unit: str, batch: _Batch) -> tuple[pl.Series | None, Mask]:
+        """What one path tells, and where only a look inside of cells tells."""
+        value: pl.Series | None = None
+        doubt: Mask = None
+        held = batch.get(cell.column)
+        if held is not None and cell.column is not None:
+            if cell.column in self._nested:
+                doubt = held.is_not_null()
+            elif cell.deep:
+                doubt = batch.may_hold(cell.column, cell.inside)
+            else:
+                value = told(slot, held, unit)
+                doubt = batch.may_hold(cell.column, None) if cell.column in self._openable else None
+        if cell.anywhere and (value is None or value.null_count()):
+            # Only where the row itself has no such key does the search go on below.
+            for name in (*self._nested, *self._openable):
+                other = batch.get(name)
+                if other is None or name == cell.column:
+                    continue
+                below = other.is_not_null() if name in self._nested else batch.may_hold(name, cell.inside)
+                if below is not None:
+                    doubt = either(doubt, below if value is None else some(below & value.is_null()))
+        return value, doubt
+
+
+def can_read(extractor: Extractor, names: Sequence[str]) -> bool:
+    """Whether a format's paths mean the same for columns of these names as for single rows."""
+    asked: Asked | None = extractor.asked
+    if asked is None or len(set(names)) < len(names) or any(not n or _ODD_NAME.match(n) for n in names):
+        return False
+    paths = [p for paths in asked.slots.values() for p, _ in paths]
+    paths += [p for terms in asked.signature for p, _ in terms] + [p for p, _, _ in asked.framing]
+    heads = {p[1] if p[0] == "**" and len(p) > 1 else p[0] for p in paths}
+    if any("**" in p[1:] for p in paths) or any(p[-1] == "**" for p in paths):
+        return False
+    # A key and a dotted key below it could both be meant.
+    return not any(head in names and any(n.startswith(f"{head}.") for n in names) for head in heads)

@@ -1,0 +1,188 @@
+"""Which rows of a table need no reading row by row?
+
+Whole columns tell which rows are of another model, or outside by their size; these are counted and left out. The others
+are read from their columns too, but for those of which some cell needs a closer look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from kvforensics.columns import Columns, can_read
+from kvforensics.model_id import ModelReader
+from kvforensics.normalise import Located, read_model, settling
+from kvforensics.raw import TELLING, Extractor
+from kvforensics.scanned import Setting
+from kvforensics.sieve import Sieve
+from kvforensics.stumps import Shapes
+
+_SETTLING = (
+    "prompt", "cache_read", "cache_write", "completion", "total", "request_bytes", "request_encoding", "duration",
+    "from_cache", "replay_of",
+)  # fmt: skip
+ROW = "\x00row"
+"""The column of the row numbers of a batch; no table can have one of that name, as its own are text of a log."""
+Locate = Callable[[Sequence[int]], Located]
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Rows of one format that stay: their numbers in the batch, what is known of their model, and which are wanted."""
+
+    columns: Columns
+    rows: pl.Series
+    match: pl.Series
+    wanted: pl.Series | None
+
+    def moved(self, by: int) -> Near:
+        """The same rows, counted from elsewhere."""
+        return replace(self, rows=self.rows.cast(pl.Int64) + by)
+
+    def where(self, mask: pl.Series) -> Near:
+        """Those of the rows that a mask has."""
+        wanted = None if self.wanted is None else self.wanted.filter(mask)
+        return Near(self.columns, self.rows.filter(mask), self.match.filter(mask), wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a first look leaves: rows that stay, and rows that have to be read one by one."""
+
+    near: tuple[Near, ...]
+    unsure: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Where a scanner counts: what takes records, what takes framing, and the keys of records."""
+
+    sieve: Sieve
+    skip: Callable[[int], None]
+    shapes: Shapes
+
+
+class TableLane:
+    """Reads the rows of one table, batch by batch."""
+
+    def __init__(
+        self, setting: Setting, names: Sequence[str], columns: Sequence[Columns], reader: ModelReader, counts: Counts
+    ) -> None:
+        self._setting, self._columns, self._reader = setting, columns, reader
+        self._sieve, self._skip, self._shapes = counts.sieve, counts.skip, counts.shapes
+        self._keys = dict.fromkeys(names)
+        settles = (*TELLING, *_SETTLING) if setting.keep == "open" else tuple(TELLING)
+        self.narrow = frozenset(n for c in columns for n in c.needed(settles))
+        self.wide = frozenset(n for c in columns for n in c.needed(c.asked.slots, whole=True)) | self.narrow
+
+    @classmethod
+    def open(
+        cls, setting: Setting, extractors: Sequence[Extractor], names: Sequence[str], nested: Sequence[str],
+        reader: ModelReader, counts: Counts,
+    ) -> TableLane | None:  # fmt: skip
+        """A lane for a table, None where its formats have to be read row by row."""
+        columns = []
+        for extractor in extractors:
+            if extractor.format.pattern:
+                continue
+            if not can_read(extractor, names):
+                return None
+            columns.append(Columns(extractor, names, nested))
+            if columns[-1].takes_all:
+                break
+        return cls(setting, names, columns, reader, counts)
+
+    def look(self, frame: pl.DataFrame) -> Looked:
+        """A first look at the rows of a batch, which must have the `narrow` columns."""
+        left = frame.with_row_index(ROW)
+        near: list[Near] = []
+        unsure: list[int] = []
+        for columns in self._columns:
+            if left.is_empty():
+                break
+            yes, doubt = columns.matches(left)
+            if doubt is not None:
+                unsure += left.filter(doubt)[ROW].to_list()
+            if yes is not None:
+                self._shapes.record(self._keys)
+                looked = self.take(columns, left.filter(yes))
+                near += looked.near
+                unsure += looked.unsure
+                doubt = yes if doubt is None else yes | doubt
+            left = left if doubt is None else left.filter(~doubt)
+        if left.height:
+            self._shapes.foreign(self._keys, left.height)
+            self._skip(left.height)
+        return Looked(tuple(near), tuple(sorted(unsure)))
+
+    def take(self, columns: Columns, frame: pl.DataFrame) -> Looked:
+        """A first look at rows of one format; the frame has their numbers as `ROW`."""
+        sieve, fmt = self._sieve, columns.format
+        unsure: list[int] = []
+        framing, doubt = columns.framing(frame)
+        if doubt is not None:
+            unsure += frame.filter(doubt)[ROW].to_list()
+        if framing is not None:
+            self._skip(int(framing.sum()))
+            doubt = framing if doubt is None else framing | doubt
+        frame = frame if doubt is None else frame.filter(~doubt)
+        raw, doubt = columns.telling(frame)
+        if doubt is not None:
+            unsure += frame.filter(doubt)[ROW].to_list()
+            frame, raw = frame.filter(~doubt), raw.filter(~doubt)
+        if frame.is_empty():
+            return Looked((), tuple(unsure))
+        match = read_model(raw, fmt, self._reader)
+        sealed = columns.sealed(frame)
+        if sealed is not None and (sealed := sealed & match.ne_missing(other=False)).any():
+            unsure += frame.filter(sealed)[ROW].to_list()
+            frame, raw, match = frame.filter(~sealed), raw.filter(~sealed), match.filter(~sealed)
+        sieve.note(raw, fmt.zone)
+        sieve.note_rates(raw, match)
+        wanted = sieve.wanted(raw)
+        rows = frame
+        if self._setting.keep != "all":
+            other = match.eq(other=False).fill_null(value=False)
+            other = other if wanted is None else other & ~wanted
+            sieve.leave(raw, other)
+            sieve.count(fmt.name, int(other.sum()))
+            rows, match = frame.filter(~other), match.filter(~other)
+            wanted = None if wanted is None else wanted.filter(~other)
+        if self._setting.keep == "open" and columns.asked.alike and rows.height:
+            stay = self._settle(columns, rows, wanted)
+            rows, match = rows.filter(stay), match.filter(stay)
+            wanted = None if wanted is None else wanted.filter(stay)
+        near = (Near(columns, rows[ROW], match, wanted),) if rows.height else ()
+        return Looked(near, tuple(unsure))
+
+    def _settle(self, columns: Columns, rows: pl.DataFrame, wanted: pl.Series | None) -> pl.Series:
+        """Which rows stay once the settled ones are counted and left out."""
+        raw, doubt = columns.batch(rows, (*sorted(TELLING), *_SETTLING))
+        fmt, setting = columns.format, self._setting
+        kept = wanted if doubt is None else doubt if wanted is None else doubt | wanted
+        told = settling(raw, fmt, setting.zone, setting.incident)
+        _, stay = self._sieve.unsettled(told, raw, kept)
+        self._sieve.count(fmt.name, rows.height - int(stay.sum()))
+        return stay
+
+    def keep(self, near: Near, frame: pl.DataFrame, locate: Locate) -> list[int]:
+        """Keep rows that stayed; `frame` has their `wide` columns, row by row. Gives those to be read one by one."""
+        columns = near.columns
+        if not columns.asked.alike:
+            return near.rows.to_list()
+        raw, doubt = columns.batch(frame)
+        sealed = columns.sealed(frame)
+        doubt = sealed if doubt is None else doubt if sealed is None else doubt | sealed
+        if doubt is not None:
+            again = near.rows.filter(doubt).to_list()
+            raw, near = raw.filter(~doubt), near.where(~doubt)
+        else:
+            again = []
+        rows = near.rows.to_list()
+        if rows:
+            self._sieve.count(columns.format.name, len(rows))
+            raw = raw.with_columns(near.match.alias("model_match"))
+            self._sieve.keep(raw, locate(rows), columns.format, near.wanted, {})
+        return again

@@ -1,0 +1,171 @@
+"""How are the rows of delimited text and of Parquet scanned?
+
+Whole columns where they settle it, row by row where they do not. A row has the same place in the ledger either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kvforensics.cells import plain_columns
+from kvforensics.framing import Block
+from kvforensics.framing_csv import Dialect, Rows, parse_rows
+from kvforensics.normalise import Located
+from kvforensics.scan import Scanner
+from kvforensics.table_lane import Near, TableLane
+
+PARQUET_BATCH = 1 << 16
+_CAREFUL_BATCH = 8192
+
+
+def scan_csv(scanner: Scanner, blocks: Iterable[Block], dialect: Dialect) -> None:
+    """Scan blocks of whole rows."""
+    lane = scanner.table(dialect.columns, ())
+    first = dialect.columns[0] if dialect.columns else ""
+    for block in blocks:
+        parsed = parse_rows(block, dialect)
+        scanner.skip(parsed.framing)
+        scanner.blanks(parsed.blank)
+        if lane is None:
+            left: Sequence[int] = range(parsed.frame.height)
+        else:
+            # What could be taken for a JSON object is read as the bytes that it is.
+            odd = {*parsed.reasons, *parsed.frame[first].str.contains(r"^\s*\{").fill_null(value=False).arg_true()}
+            left = _lane_rows(lane, parsed, block, odd)
+        rows = parsed.frame[list(left)] if len(left) < parsed.frame.height else parsed.frame
+        for at, row in zip(left, rows.iter_rows(named=True), strict=True):
+            offset, length = parsed.offsets[at], parsed.lengths[at]
+            start = offset - block.offset
+            data = block.data[start : start + length]
+            scanner.row(row, parsed.lines[at], offset, data, parsed.reasons.get(at, ()))
+        for reject in parsed.rejects:
+            scanner.reject(reject.line, reject.offset, reject.length, reject.reason, reject.data)
+
+
+def _lane_rows(lane: TableLane, parsed: Rows, block: Block, odd: set[int]) -> list[int]:
+    """The rows that have to be read one by one."""
+    if not parsed.frame.height:
+        return []
+    frame = parsed.frame
+    plain = [i for i in range(frame.height) if i not in odd] if odd else None
+    looked = lane.look(frame if plain is None else frame[plain])
+    left = [*odd, *(looked.unsure if plain is None else (plain[i] for i in looked.unsure))]
+
+    def locate(rows: Sequence[int]) -> Located:
+        places = rows if plain is None else [plain[i] for i in rows]
+        offsets, lengths = [parsed.offsets[i] for i in places], [parsed.lengths[i] for i in places]
+        starts = [o - block.offset for o in offsets]
+        raw = [block.data[s : s + n] for s, n in zip(starts, lengths, strict=True)]
+        return Located([parsed.lines[i] for i in places], offsets, lengths, raw)
+
+    for near in looked.near:
+        places = near.rows.to_list() if plain is None else [plain[i] for i in near.rows]
+        again = lane.keep(near, frame[places], locate)
+        left += again if plain is None else [plain[i] for i in again]
+    return sorted(left)
+
+
+def scan_parquet(scanner: Scanner, path: str, first: int = 0, count: int | None = None) -> None:
+    """Scan the row groups of a Parquet file from `first` on, `count` of them or all."""
+    row = 0
+    before = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            groups = range(first, file.num_row_groups if count is None else first + count)
+            before = sum(file.metadata.row_group(i).num_rows for i in range(first))
+            names = file.schema_arrow.names
+            _, nested = plain_columns(pl.DataFrame(pl.from_arrow(file.schema_arrow.empty_table())))
+            lane = scanner.table(names, nested)
+            for group in groups:
+                read = _by_row(scanner, file, group, row) if lane is None else _by_column(scanner, lane, file, group, row)
+                for rows in read:
+                    row += rows
+    except (pa.ArrowException, OSError, ValueError):
+        scanner.tally.problem = f"corrupt: parquet after row {before + row}"
+
+
+def _by_row(scanner: Scanner, file: pq.ParquetFile, group: int, row: int) -> Iterator[int]:
+    for batch in file.iter_batches(batch_size=_CAREFUL_BATCH, row_groups=[group]):
+        for values in _plain(batch).iter_rows(named=True):
+            row += 1
+            scanner.row(values, row, None, None)
+        yield batch.num_rows
+
+
+def _by_column(scanner: Scanner, lane: TableLane, file: pq.ParquetFile, group: int, row: int) -> Iterator[int]:
+    """The columns that settle most rows first; those of the other rows only where there is such a row."""
+    names = file.schema_arrow.names
+    narrow = [n for n in names if n in lane.narrow] or names[:1]
+    near: list[Near] = []
+    unsure: list[int] = []
+    start = 0
+    for batch in file.iter_batches(batch_size=PARQUET_BATCH, row_groups=[group], columns=narrow):
+        looked = lane.look(_plain(batch))
+        near += [n.moved(start) for n in looked.near]
+        unsure += [start + i for i in looked.unsure]
+        start += batch.num_rows
+        yield batch.num_rows
+    if near or unsure:
+        _look_again(scanner, lane, file.iter_batches(
+            batch_size=_CAREFUL_BATCH, row_groups=[group], columns=_wide(names, lane, near, unsure)
+        ), row, near, unsure)  # fmt: skip
+
+
+def _wide(names: list[str], lane: TableLane, near: Sequence[Near], unsure: Sequence[int]) -> list[str]:
+    every = bool(unsure) or not all(n.columns.asked.alike for n in near)
+    return names if every else [n for n in names if n in lane.wide] or names[:1]
+
+
+def _look_again(
+    scanner: Scanner, lane: TableLane, batches: Iterator[pa.RecordBatch], row: int, near: Sequence[Near],
+    unsure: Sequence[int],
+) -> None:  # fmt: skip
+    """The rows that stayed. `row` is how many rows come before the row group."""
+    asked = pl.concat([pl.Series(unsure, dtype=pl.Int64), *(n.rows for n in near)]).sort()
+    held: list[pl.DataFrame] = []
+    start = done = seen = 0
+    for batch in batches:
+        end = start + batch.num_rows
+        here = asked.filter((asked >= start) & (asked < end)) - start
+        seen += len(here)
+        if len(here):
+            held.append(_plain(batch, here.to_list()))
+        start = end
+        if seen - done >= _CAREFUL_BATCH:
+            _keep(scanner, lane, held, asked[done:seen], row, near, unsure)
+            held, done = [], seen
+    if held:
+        _keep(scanner, lane, held, asked[done:seen], row, near, unsure)
+
+
+def _keep(
+    scanner: Scanner, lane: TableLane, held: Sequence[pl.DataFrame], rows: pl.Series, row: int, near: Sequence[Near],
+    unsure: Sequence[int],
+) -> None:  # fmt: skip
+    """Some of the rows that stayed: their values, and their places in the row group."""
+    frame = pl.concat(held)
+    first, last = rows[0], rows[-1]
+    left = [i for i in unsure if first <= i <= last]
+
+    def locate(places: Sequence[int]) -> Located:
+        nothing = [None] * len(places)
+        return Located([row + i + 1 for i in places], nothing, nothing, nothing)
+
+    for part in near:
+        here = part.where((part.rows >= first) & (part.rows <= last))
+        if here.rows.len():
+            left += lane.keep(here, frame.filter(rows.is_in(here.rows.implode())), locate)
+    left.sort()
+    values = frame.filter(rows.is_in(pl.Series(left, dtype=pl.Int64).implode()))
+    for at, record in zip(left, values.iter_rows(named=True), strict=True):
+        scanner.row(record, row + at + 1, None, None)
+
+
+def _plain(batch: pa.RecordBatch, rows: Sequence[int] | None = None) -> pl.DataFrame:
+    """Rows as JSON would say them: times as text, bytes as text where they are."""
+    frame = pl.DataFrame(pl.from_arrow(batch))
+    return plain_columns(frame if rows is None else frame[list(rows)])[0]

@@ -1,0 +1,139 @@
+"""How do other tools answer the benchmark's question?
+
+Each peer is a command for a file. DuckDB and Polars get explicit columns and, where lines have to be taken apart, look for
+the model's name first, as someone would who knows them well.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import containers
+import generate
+
+_FROM, _TO = (f"{edge:%Y-%m-%dT%H:%M:%SZ}" for edge in generate.WINDOW)
+_TIMES = f"created_at >= '{_FROM}' AND created_at < '{_TO}'"
+WHERE = f"model = '{generate.MODEL}' AND tokens_in > {generate.OVER} AND status_code BETWEEN 200 AND 299 AND {_TIMES}"
+_TYPES = "{created_at: 'TIMESTAMPTZ', model: 'VARCHAR', status_code: 'INTEGER', tokens_in: 'BIGINT'}"
+_INSIDE = (
+    f"json_extract_string(held, '$.model') = '{generate.MODEL}'"
+    f" AND CAST(json_extract(held, '$.tokens_in') AS BIGINT) > {generate.OVER}"
+    " AND CAST(json_extract(held, '$.status_code') AS INTEGER) BETWEEN 200 AND 299"
+    " AND CAST(json_extract_string(held, '$.created_at') AS TIMESTAMPTZ) >= '{0}'"
+    " AND CAST(json_extract_string(held, '$.created_at') AS TIMESTAMPTZ) < '{1}'"
+).replace("{0}", _FROM).replace("{1}", _TO)  # fmt: skip
+_LINES = (
+    "read_csv($1, columns = {line: 'VARCHAR'}, delim = '\\x01', quote = '', escape = '', header = false,"
+    " auto_detect = false)"
+)
+_ENVOY = (
+    r'^\[([^\]]+)\] "(\S+) (\S+) \S+" (\d+) \S+ (\d+) '
+)  # fmt: skip
+_SPAN = (
+    "STRUCT(startTimeUnixNano VARCHAR, attributes STRUCT(key VARCHAR, value STRUCT(stringValue VARCHAR, intValue VARCHAR))[])"
+)
+_OTLP = (
+    "WITH spans AS (SELECT unnest(flatten(flatten(list_transform(resourceSpans, lambda r: list_transform(r.scopeSpans,"
+    " lambda s: s.spans))))) AS span FROM read_json($1, format = 'newline_delimited', columns = {resourceSpans:"
+    f" 'STRUCT(scopeSpans STRUCT(spans {_SPAN}[])[])[]'}}, maximum_object_size = 67108864)),"
+    " calls AS (SELECT map_from_entries(list_transform(span.attributes, lambda a: {'k': a.key, 'v':"
+    " coalesce(a.value.stringValue, a.value.intValue)})) AS held, to_timestamp(CAST(span.startTimeUnixNano AS BIGINT) / 1e9)"
+    " AS created_at FROM spans)"
+    f" SELECT count(*) FROM calls WHERE held['gen_ai.request.model'] = '{generate.MODEL}'"
+    f" AND CAST(held['gen_ai.usage.input_tokens'] AS BIGINT) > {generate.OVER}"
+    f" AND CAST(held['http.response.status_code'] AS INTEGER) BETWEEN 200 AND 299 AND {_TIMES}"
+)
+_JSON = f"SELECT count(*) FROM read_json($1, format = 'newline_delimited', columns = {_TYPES}) WHERE {WHERE}"
+_SQL = {
+    "plain": _JSON,
+    "gz": _JSON,
+    "zst": _JSON,
+    "document": f"SELECT count(*) FROM read_json($1, format = 'array', columns = {_TYPES}) WHERE {WHERE}",
+    "csv": f"SELECT count(*) FROM read_csv($1, header = true, types = {_TYPES}) WHERE {WHERE}",
+    "parquet": f"SELECT count(*) FROM read_parquet($1) WHERE {WHERE}",
+    "app": (
+        "SELECT count(*) FROM read_json($1, format = 'newline_delimited', columns = {started_at: 'TIMESTAMPTZ', model:"
+        " 'VARCHAR', status: 'INTEGER', usage: 'STRUCT(prompt_tokens BIGINT)'})"
+        f" WHERE model = '{generate.MODEL}' AND usage.prompt_tokens > {generate.OVER} AND status BETWEEN 200 AND 299"
+        f" AND started_at >= '{_FROM}' AND started_at < '{_TO}'"
+    ),
+    "journald": (
+        "SELECT count(*) FROM (SELECT MESSAGE AS held FROM read_json($1, format = 'newline_delimited', columns = {MESSAGE:"
+        f" 'VARCHAR'}}) WHERE contains(MESSAGE, '{generate.MODEL}')) WHERE {_INSIDE}"
+    ),
+    "cri": (
+        f"SELECT count(*) FROM (SELECT substr(line, strpos(line, '{{')) AS held FROM {_LINES}"
+        f" WHERE contains(line, '{generate.MODEL}')) WHERE {_INSIDE}"
+    ),
+    "access": (
+        f"SELECT count(*) FROM (SELECT regexp_extract(line, '{_ENVOY}', ['start', 'method', 'path', 'status', 'size']) AS r"
+        f" FROM {_LINES} WHERE contains(line, '{generate.MODEL}')) WHERE r.method NOT IN ('GET', 'HEAD', 'OPTIONS')"
+        f" AND r.path LIKE '%/{generate.MODEL}' AND CAST(r.status AS INTEGER) BETWEEN 200 AND 299"
+        f" AND CAST(r.size AS BIGINT) >= {containers.FEWEST_BYTES} AND CAST(r.start AS TIMESTAMPTZ) >= '{_FROM}'"
+        f" AND CAST(r.start AS TIMESTAMPTZ) < '{containers.UNCERTAIN_UNTIL:%Y-%m-%dT%H:%M:%SZ}'"
+    ),
+    "otlp": _OTLP,
+}
+_DUCKDB = (
+    "import duckdb, sys; c = duckdb.connect(); c.execute(\"SET TimeZone = 'UTC'\");"
+    ' c.execute("SET enable_progress_bar = false"); print(c.execute(sys.argv[2], [sys.argv[1]]).fetchone()[0])'
+)
+_SCAN = {
+    "csv": "pl.scan_csv(sys.argv[1], try_parse_dates=False)", "parquet": "pl.scan_parquet(sys.argv[1])",
+    "plain": "pl.scan_ndjson(sys.argv[1], schema={'created_at': pl.String, 'model': pl.String, 'status_code': pl.Int64,"
+    " 'tokens_in': pl.Int64})",
+}  # fmt: skip
+_POLARS = (
+    "import polars as pl, sys; from datetime import datetime, UTC; f = {scan}; c = pl.col;"
+    " time = c('created_at') if f.collect_schema()['created_at'] != pl.String else"
+    " c('created_at').str.to_datetime(time_zone='UTC');"
+    f" print(f.filter((c('model') == '{generate.MODEL}') & (c('tokens_in') > {generate.OVER}) &"
+    " c('status_code').is_between(200, 299))"
+    f".filter((time >= datetime.fromisoformat('{_FROM}')) & (time < datetime.fromisoformat('{_TO}')))"
+    ".select(pl.len()).collect().item())"
+)
+_CHDB = (
+    "import chdb, sys; f = sys.argv[1]; print(chdb.query(f\"SELECT count() FROM file('{f}', JSONEachRow, 'created_at String,"
+    f" model String, status_code Int32, tokens_in Int64') WHERE {WHERE} SETTINGS"
+    ' input_format_skip_unknown_fields = 1", "TSV"))'
+)
+_JQ = (
+    f'select(.model == "{generate.MODEL}" and .tokens_in > {generate.OVER} and .status_code >= 200 and .status_code < 300'
+    f' and .created_at >= "{_FROM[:-1]}" and .created_at < "{_TO[:-1]}")'
+    " | .id"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A command for a file, and how its output becomes a count (None: the tool answers another, easier question)."""
+
+    name: str
+    command: Callable[[Path], Sequence[str]]
+    count: Callable[[str], int | None]
+
+
+def databases(form: str) -> list[Tool]:
+    """DuckDB, and Polars where it reads the form itself."""
+    found = [Tool("duckdb", lambda path: (sys.executable, "-c", _DUCKDB, str(path), _SQL[form]), int)]
+    if form in _SCAN:
+        code = _POLARS.replace("{scan}", _SCAN[form])
+        found.append(Tool("polars", lambda path: (sys.executable, "-c", code, str(path)), int))
+    return found
+
+
+def references() -> list[Tool]:
+    """What else is installed and reads plain JSON Lines."""
+    found = [Tool("wc -l", lambda path: ("wc", "-l", str(path)), lambda _: None)]
+    if shutil.which("rg"):
+        found.append(Tool("rg -c MODEL", lambda path: ("rg", "-c", "-F", generate.MODEL, str(path)), lambda _: None))
+    if find_spec("chdb"):
+        found.append(Tool("chdb JSONEachRow", lambda path: (sys.executable, "-c", _CHDB, str(path)), int))
+    if shutil.which("jq"):
+        found.append(Tool("jq", lambda path: ("jq", "-c", _JQ, str(path)), lambda text: len(text.splitlines())))
+    return found
