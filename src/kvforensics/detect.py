@@ -20,8 +20,8 @@ from kvforensics.decode import decode_unit
 from kvforensics.framing import newline_of
 from kvforensics.framing_csv import Dialect, csv_blocks, parse_rows, sniff_dialect
 from kvforensics.framing_json import Unit, json_units
+from kvforensics.made_once import extractor_of
 from kvforensics.plan import Plan
-from kvforensics.raw import extractor_of
 from kvforensics.sample_layers import Sample, fitted, sample_lines, sample_rows, shown
 from kvforensics.span_lines import line_units, views_of
 from kvforensics.spec import Format

@@ -262,17 +262,6 @@ def _first(slot: str, where: tuple[tuple[Place, str], ...], record: Any) -> str 
     return None
 
 
-_made: dict[str, Extractor] = {}
-
-
-def extractor_of(fmt: Format) -> Extractor:
-    """An extractor of the format that is made once, as trying every format on each of thousands of small files is dear."""
-    made = _made.get(fmt.name)
-    if made is None or made.format is not fmt:
-        made = _made[fmt.name] = Extractor(fmt)
-    return made
-
-
 def raw_batch(
     columns: Mapping[str, Any], height: int, constants: Mapping[str, str], nothing: Sequence[str] = ()
 ) -> pl.DataFrame:

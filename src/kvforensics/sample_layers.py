@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kvforensics.layered import behind_text, is_fragment, looks_like
+from kvforensics.made_once import extractor_of
 from kvforensics.peel import Kind, Peeled, Peeler
-from kvforensics.raw import Extractor, extractor_of
+from kvforensics.raw import Extractor
 from kvforensics.spec import Format
 from kvforensics.text_lines import TextReader
 from kvforensics.wrapper_spec import Wrapper
