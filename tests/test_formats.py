@@ -101,7 +101,7 @@ def test_what_stands_behind_the_bar_of_a_path_is_a_unit_of_a_duration_or_a_readi
         for path in paths:
             name, bar, rest = path.partition("|")
             assert name
-            if slot == "duration":
+            if slot in ("duration", "first_token"):
                 assert not bar or rest in ("s", "ms", "us", "ns")
             elif bar and rest == "ticks":
                 assert slot in ("start", "end", "stamp")
