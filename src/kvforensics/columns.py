@@ -68,7 +68,7 @@ class Columns:
         asked = extractor.asked
         if asked is None:  # pragma: no cover - the caller checked
             raise ValueError(extractor.format.name)
-        self.format, self.asked = extractor.format, asked
+        self.extractor, self.format, self.asked = extractor, extractor.format, asked
         self._names = tuple(names)
         self._known = frozenset(names)
         self._nested = tuple(n for n in names if n in set(nested))

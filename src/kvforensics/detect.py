@@ -153,7 +153,7 @@ def _document_plans(text: bytes, formats: Sequence[Format]) -> list[Plan]:
             decoded = decode_unit(unit.data) if isinstance(unit, Unit) else None
             if isinstance(unit, Unit) and decoded and decoded.reject is None:
                 records.append(view(views, decoded.value, unit.context)[0])
-            if len(records) >= SAMPLE_RECORDS or seen >= SAMPLE_RECORDS * 4:
+            if len(records) >= SAMPLE_RECORDS or (not records and seen >= SAMPLE_RECORDS):
                 break
         plan = _plan("json", records, here, ("json",), seen=seen, units=units)
         if plan:

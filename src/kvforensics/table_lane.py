@@ -46,6 +46,12 @@ class Near:
         wanted = None if self.wanted is None else self.wanted.filter(mask)
         return Near(self.columns, self.rows.filter(mask), self.match.filter(mask), wanted)
 
+    def parted(self, mask: pl.Series) -> Near:
+        """The same rows, those that a mask has behind the others."""
+        one, two = self.where(~mask), self.where(mask)
+        wanted = None if one.wanted is None or two.wanted is None else pl.concat([one.wanted, two.wanted])
+        return Near(self.columns, pl.concat([one.rows, two.rows]), pl.concat([one.match, two.match]), wanted)
+
 
 @dataclass(frozen=True, slots=True)
 class Looked:
@@ -172,14 +178,17 @@ class TableLane:
         columns = near.columns
         if not columns.asked.alike:
             return near.rows.to_list()
-        raw, doubt = columns.batch(frame)
         sealed = columns.sealed(frame)
-        doubt = sealed if doubt is None else doubt if sealed is None else doubt | sealed
+        again: list[int] = []
+        if sealed is not None:
+            again = near.rows.filter(sealed).to_list()
+            frame, near = frame.filter(~sealed), near.where(~sealed)
+        raw, doubt = columns.batch(frame)
         if doubt is not None:
-            again = near.rows.filter(doubt).to_list()
-            raw, near = raw.filter(~doubt), near.where(~doubt)
-        else:
-            again = []
+            # What is inside of cells is read row by row, but only from rows that stay anyway.
+            inside = columns.extractor.batch(frame.filter(doubt).drop(ROW, strict=False).to_dicts())
+            raw = pl.concat([raw.filter(~doubt), inside.select(raw.columns)])
+            near = near.parted(doubt)
         rows = near.rows.to_list()
         if rows:
             self._sieve.count(columns.format.name, len(rows))

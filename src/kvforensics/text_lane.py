@@ -52,12 +52,12 @@ class TextLane:
             return None
         taken, rest = self._reader.read(texts.str.strip_chars_end("\r\n"))
         self._is_worth_it = len(rest) * _WORTH <= len(lines)
-        starts = list(accumulate(map(len, lines), lambda at, size: at + size + 1, initial=offset))
+        ends = list(accumulate(map(len, lines), initial=offset))
         left = list(rest)
 
         def locate(rows: Sequence[int]) -> Located:
             raw = [lines[i] for i in rows]
-            return Located([first + i for i in rows], [starts[i] for i in rows], list(map(len, raw)), raw)
+            return Located([first + i for i in rows], [ends[i] + i for i in rows], list(map(len, raw)), raw)
 
         for rows in taken:
             columns = self._columns_of(rows)
@@ -70,7 +70,7 @@ class TextLane:
             left += looked.unsure
             for near in looked.near:
                 left += self._lane.keep(near, frame.filter(pl.col(ROW).is_in(near.rows.implode())), locate)
-        return [(i, starts[i]) for i in sorted(left)]
+        return [(i, ends[i] + i) for i in sorted(left)]
 
     def _may_hold_records(self, data: bytes) -> bool:
         return _RECORD.search(data) is not None or any(p.search(data) for p in self._around)
