@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from kvforensics.cli import check, main
+from kvforensics.cli import check, emit, main
 from kvforensics.errors import UsageError
 
 PROGRAM = [sys.executable, "-c", "from kvforensics.cli import main; main()"]
@@ -239,3 +239,8 @@ def test_incidents_are_listed_shown_validated_and_begun(tmp_path: Path) -> None:
     assert run("incidents", "validate", path).output.startswith("valid: ")
     assert run("incidents", "new", path).exit_code == 2
     assert run("incidents", "validate", "no-such").exit_code == 2
+
+
+def test_a_closed_standard_output_changes_nothing_about_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    emit("text")

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kvforensics import raw
-from kvforensics.detect import detect
+from kvforensics.detect import ranked_plans
 from kvforensics.formats import all_formats
 from kvforensics.incident import load_incident
 from kvforensics.ingest import IngestRequest, ingest
@@ -110,10 +110,10 @@ def test_a_log_that_starts_in_the_middle_of_a_line_is_read_line_by_line(tmp_path
 
 def test_trying_the_formats_on_another_file_makes_no_extractor_again(monkeypatch: pytest.MonkeyPatch) -> None:
     head = b'{"a":1}\n'
-    detect(head, all_formats(), whole=True, wrappers=all_wrappers())
+    ranked_plans(head, all_formats(), whole=True, wrappers=all_wrappers())
     made: list[str] = []
     monkeypatch.setattr(raw.Extractor, "__init__", lambda _, fmt, *__: made.append(fmt.name))
-    detect(head, all_formats(), whole=True, wrappers=all_wrappers())
+    ranked_plans(head, all_formats(), whole=True, wrappers=all_wrappers())
     assert made == []
 
 

@@ -190,4 +190,6 @@ def _term(term: str) -> tuple[Path, bool]:
 def _present(value: Any, steps: Path) -> bool:
     if len(steps) == 1 and type(value) is dict:
         return steps[0] in value
-    return lookup(value, steps) is not None
+    found = lookup(value, steps)
+    # A pair of a time and a line is text; a list of records must not be taken for one.
+    return found is not None and not (steps[-1][0] == "[" and type(found) in (dict, list))

@@ -84,7 +84,9 @@ class Program(click.Group):
 
 
 def emit(text: str) -> None:
-    """Write the answer. A reader that went away (`| head`) changes nothing about the verdict."""
+    """Write the answer. A reader that went away (`| head`) or was never there changes nothing about the verdict."""
+    if sys.stdout is None:  # closed before the start (`>&-`)
+        return
     try:
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="backslashreplace")

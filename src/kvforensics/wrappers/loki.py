@@ -23,5 +23,5 @@ WRAPPER = Wrapper(
         ('["1788338482027000000","{\\"model\\":\\"m\\"}"]', '{"model":"m"}'),
         ('{"labels":{"app":"a"},"line":"{\\"model\\":\\"m\\"}","timestamp":"2026-09-02T08:41:22.027Z"}', '{"model":"m"}'),
     ),
-    refuses=('{"line":"x"}', "[1]"),
+    refuses=('{"line":"x"}', "[1]", '[{"model":"m"},{"model":"m"}]'),
 )  # fmt: skip
