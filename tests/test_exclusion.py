@@ -77,6 +77,7 @@ def test_a_list_file_gives_one_value_a_line_and_is_digested(tmp_path: Path) -> N
         (HEAD + RULE + 'tenant = "x"\n' + RULE + 'tenant = "y"\n', "rules.toml:9: rule.id 'qa' is already used"),
         (HEAD + RULE + 'tenant = "@gone.txt"\n', "tenant @gone.txt: no such file"),
         (HEAD + RULE + 'tenant = "@/etc/hosts"\n', "should name a file beside"),
+        (HEAD + RULE + 'tenant = "@../list"\n', "should name a file beside"),
         (HEAD + RULE + 'tenant = "@"\n', "should name a file beside"),
         (HEAD + "rules = 1\n", "rules is not a known key"),
         (HEAD, "rule is missing"),

@@ -10,7 +10,7 @@ import pytest
 from damaged_logs import damaged
 from judged_evidence import judged
 from kvforensics.case import Case, CheckOptions
-from kvforensics.worst_case import may_be_fewer
+from kvforensics.worst_case import _lower_terms, may_be_fewer
 
 RUNS = int(os.environ.get("KVFORENSICS_RUNS", "40"))
 """How many damaged logs are checked; all 1,000 take minutes."""
@@ -42,6 +42,12 @@ def test_calls_that_may_be_one_shrink_to_a_set_in_which_no_two_may_be() -> None:
     # 1 - 2 - 3: 1 and 3 are told apart.
     assert may_be_fewer([(1, 2), (2, 3)]) == 1
     assert may_be_fewer([(1, 2), (2, 3), (1, 3)]) == 2
+
+
+def test_more_calls_than_can_be_compared_leave_only_one_for_sure() -> None:
+    counts = judged([{}, {}, {}]).counts
+    [term] = _lower_terms(counts, None, [], aliased=True)
+    assert (term.code, term.bound, term.count) == ("many_may_be_one", "lower", 2)
 
 
 def test_the_sample_rows_of_these_tests_are_affected() -> None:

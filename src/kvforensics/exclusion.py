@@ -139,7 +139,7 @@ def _values(
             values.append(value)
             continue
         name = value[1:].strip()
-        if not name or Path(name).is_absolute():
+        if not name or Path(name).is_absolute() or ".." in Path(name).parts:
             table.fail(field, f"{value!r} should name a file beside the rule file")
         where = f"{table.where}: {field} {value}"
         data = read_list(name, where)

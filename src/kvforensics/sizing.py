@@ -31,10 +31,13 @@ from kvforensics.sensitivity import Variation
 from kvforensics.store import Store
 from kvforensics.sums import SumBounds
 from kvforensics.who import breakdowns, tenant_table
-from kvforensics.worst_case import MOST_PAIRS, bounds
+from kvforensics.worst_case import bounds
 
 SCHEMA = "kvforensics.estimate/1"
 Json = dict[str, Any]
+MOST_IN_PAIRS = 20_000
+MOST_PAIRS = 200_000
+"""Comparing each of so many calls with each other one still takes seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +74,21 @@ class Judged:
     whole: bool
 
 
+def _pairs(store: Store, affected: int) -> list[tuple[int, int]] | None:
+    """Affected calls that may be one, None where there are too many to look at in pairs."""
+    if affected > MOST_IN_PAIRS:
+        return None
+    pairs = [(r["one"], r["other"]) for r in store.run(query("317_may_be_one"), {"most": MOST_PAIRS + 1}).to_pylist()]
+    return None if len(pairs) > MOST_PAIRS else pairs
+
+
 def size(store: Store, judged: Judged, options: SizingOptions) -> Json:
     """The object `estimate`. `store` holds the judgement."""
     ingested, counts = judged.ingested, judged.judgement.counts
     _register(store, ingested, options)
     store.create_table_as("flagged_calls", query("310_flagged_calls"))
     seen = store.run(query("315_tenant_sightings")).to_pylist()
-    pairs = [(r["one"], r["other"]) for r in store.run(query("317_may_be_one"), {"most": MOST_PAIRS + 1}).to_pylist()]
+    pairs = _pairs(store, counts.responses.affected)
     worst = bounds(
         counts, judged.judgement.findings, ingested.inputs, pairs, [(r["tenant"], r["by_key"]) for r in seen],
         aliased=judged.aliases is not None,

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from kvforensics.counts import Counts
     from kvforensics.gather import InputReport
 
-MOST_PAIRS = 200_000
 _UNKNOWN = (
     ("unknown_model", "on_model", "responses whose model or provider is not told"),
     ("unknown_time", "in_window", "responses whose start may lie inside or outside the window"),
@@ -48,13 +47,13 @@ class WorstCase:
 
 
 def bounds(
-    counts: Counts, findings: pa.Table, inputs: Sequence[InputReport], pairs: Sequence[tuple[int, int]],
+    counts: Counts, findings: pa.Table, inputs: Sequence[InputReport], pairs: Sequence[tuple[int, int]] | None,
     sightings: Sequence[tuple[str, bool]], *, aliased: bool,
 ) -> WorstCase:  # fmt: skip
     """The worst case.
 
-    `pairs` are affected calls that may be one, `sightings` the affected tenants, each with whether only a key or user stands
-    for it, `aliased` whether somebody told which of these are one.
+    `pairs` are affected calls that may be one (None: too many to look at), `sightings` the affected tenants, each with
+    whether only a key or user stands for it, `aliased` whether somebody told which of these are one.
     """
     terms = [*_lower_terms(counts, pairs, sightings, aliased=aliased), *_open(findings), *_read(counts, inputs)]
     fewer = sum(t.count or 0 for t in terms if t.code in ("may_be_one", "many_may_be_one"))
@@ -73,9 +72,9 @@ def bounds(
 
 
 def _lower_terms(
-    counts: Counts, pairs: Sequence[tuple[int, int]], sightings: Sequence[tuple[str, bool]], *, aliased: bool
+    counts: Counts, pairs: Sequence[tuple[int, int]] | None, sightings: Sequence[tuple[str, bool]], *, aliased: bool
 ) -> Iterable[Term]:
-    if len(pairs) > MOST_PAIRS:
+    if pairs is None:
         lost = counts.responses.affected - 1
         yield Term(
             "many_may_be_one", "lower", lost, "affected records that nothing tells apart, too many to look at in pairs"
