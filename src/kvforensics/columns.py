@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from kvforensics.asked import Asked
 from kvforensics.cells import either_pattern, holding, key_pattern, told
 from kvforensics.masks import Mask, both, either, every, some, without
 from kvforensics.paths import fold
-from kvforensics.raw import TELLING, Asked, Extractor, raw_batch
+from kvforensics.raw import TELLING, Extractor, raw_batch
 from kvforensics.sealed import MARK
 
 Path = tuple[str, ...]

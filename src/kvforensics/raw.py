@@ -6,11 +6,11 @@ Runs a `Format` over decoded JSON values and gives one text column a slot: the r
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
+from kvforensics.asked import Asked
 from kvforensics.paths import compile_path, embedded, fold, lookup, text_of
 from kvforensics.shapes import Place, ShapeCache, places
 from kvforensics.slot_text import TICKS, slot_text
@@ -25,21 +25,6 @@ TELLING = frozenset((*ID_COLUMNS, "model", "provider", "host", "start", "stamp",
 """The slots of which something stays when a record is left out."""
 
 Path = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a format asks of a record, for readers that see whole columns.
-
-    `slots`: paths and units; `signature`: alternatives of (path, wanted); `framing`: (path, unit, value). `opened` are the
-    keys whose JSON text is opened before paths are followed. `alike` says whether all records are read by one rule.
-    """
-
-    slots: Mapping[str, tuple[tuple[Path, str], ...]]
-    signature: tuple[tuple[tuple[Path, bool], ...], ...]
-    framing: tuple[tuple[Path, str, str], ...]
-    opened: frozenset[str]
-    alike: bool
 
 
 class Extractor:
