@@ -49,9 +49,11 @@ def ranked_plans(
     if first in (b"{", b"["):
         plans += _span_lines_plan(text, newline, formats, whole=whole)
         if not plans:
-            plans += _wrapped_documents(text, formats, wrappers)
             plans += _lines_plan(text, newline, formats, wrappers, whole=whole)
-            plans += _document_plans(text, formats)
+            # No document explains more than lines that are all of one product's format.
+            if not any(map(_explains_all, plans)):
+                plans += _wrapped_documents(text, formats, wrappers)
+                plans += _document_plans(text, formats)
     else:
         plans += _lines_plan(text, newline, formats, wrappers, whole=whole)
         plans += _csv_plan(text, formats, wrappers)
@@ -89,6 +91,11 @@ def _weight(plan: Plan) -> tuple[int, int]:
     specific = bool(plan.names) or not plan.main.startswith("app-json")
     preference = 1 if plan.container != "lines" else 2 if plan.first_is_record or best > 1 else 0
     return (best * (2 if specific else 1), preference)
+
+
+def _explains_all(plan: Plan) -> bool:
+    best = plan.counts[0][1]
+    return plan.first_is_record and 1 < best == plan.sampled and not plan.main.startswith("app-json") and not plan.layered
 
 
 def is_binary(text: bytes) -> bool:
