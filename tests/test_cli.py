@@ -234,6 +234,7 @@ def test_detect_knows_mappings_and_refuses_what_is_not_there(tmp_path: Path) -> 
 def test_incidents_are_listed_shown_validated_and_begun(tmp_path: Path) -> None:
     path = str(tmp_path / "mine.toml")
     assert "cloudflare-workers-ai-glm-5.3" in run("incidents").output
+    assert run("incidents", "list").output == run("incidents").output
     assert "more than 681,280 prompt tokens" in run("incidents", "show", "cloudflare-workers-ai-glm-5.3").output
     assert run("incidents", "new", path).exit_code == 0
     assert run("incidents", "validate", path).output.startswith("valid: ")
@@ -244,3 +245,16 @@ def test_incidents_are_listed_shown_validated_and_begun(tmp_path: Path) -> None:
 def test_a_closed_standard_output_changes_nothing_about_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", None)
     emit("text")
+
+
+def test_what_was_stated_and_fits_no_log_is_told(log: str, tmp_path: Path) -> None:
+    mapping = tmp_path / "m.toml"
+    mapping.write_text('schema = "kvforensics.mapping/1"\nname = "ours"\n[fields]\nmodel = "m"\nstart = "t"\n')
+    options = (("--timezone", "b*=UTC"), ("--format", "b*=app-json"), ("--sample-rate", "b*=1%"), ("--two-sources", "app*,b*"))
+    done = run("check", log, "--mapping", str(mapping), *(word for option in options for word in option))
+    told = [line for line in done.stderr.splitlines() if "matched_nothing" in line]
+    assert [line.count("'b*' matches no source") for line in told] == [1, 1, 1, 1, 0]
+    assert [option for option, _ in options] == [line.split()[2].rstrip(":") for line in told[:4]]
+    assert "mapping ours took no record" in told[4]
+    fitting = run("check", log, "--timezone", "app*=UTC", "--sample-rate", "app.jsonl=1%")
+    assert "matched_nothing" not in fitting.stderr

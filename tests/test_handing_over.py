@@ -137,6 +137,13 @@ def test_sql_answers_as_table_csv_and_json(case: StoredCase) -> None:
     assert run("sql", case.folder, "-", given=query).stdout == run("sql", case.folder, query).stdout
 
 
+def test_sql_that_fails_says_why_in_one_line(case: StoredCase) -> None:
+    done = run("sql", case.folder, "SELECT ...")
+    assert done.exit_code == 2
+    assert done.stderr.startswith('kvforensics: the query failed: Parser Error: syntax error at or near "."; without a query')
+    assert "\\n" not in done.stderr
+
+
 def test_sql_without_a_query_names_the_tables(case: StoredCase) -> None:
     text = run("sql", case.folder).stdout
     assert [line.partition(":")[0] for line in text.splitlines()] == ["findings", "records", "context", "rejected", "inputs"]

@@ -67,7 +67,7 @@ def test_the_text_says_numbers_exclusions_faults_gaps_and_assumptions() -> None:
         "qa: Quality team - matched 5 records, 2 would have been flagged",
         "with exclusions: between 3 and 4; without: between 5 and 6", "b.gz: truncated", "a.jsonl: 2 lines rejected",
         "the window is NOT covered", "no log covers 2026-08-30T00:00:00Z to 2026-09-01T00:00:00Z",
-        "app-json: a.jsonl: silence", "read over every offset in use: a.jsonl",
+        "app-json: a.jsonl: silent for longer", "read over every offset in use: a.jsonl",
     ):  # fmt: skip
         assert expected in text
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -33,6 +33,7 @@ from kvforensics.scanned import Keep
 from kvforensics.sealed import PrivateKey, load_private_keys
 from kvforensics.sizing import SizingOptions
 from kvforensics.summary import summarise
+from kvforensics.unmatched import stated, unmatched
 from kvforensics.verdict import Verdict, decide
 
 CASE_SCHEMA = "kvforensics.case/1"
@@ -132,6 +133,8 @@ class Case:
             keep=_keep(options), keys=keys,
         )  # fmt: skip
         ingested = ingest(request, progress)
+        unused = unmatched(ingested.inputs, stated(options.timezones, options.formats, options.sizing), mappings)
+        ingested = replace(ingested, warnings=(*ingested.warnings, *unused))
         keep = _keep(options)
         appraisal = appraise(
             ingested, Question(incident, rules, aliases, options.sizing, options.assume_complete, keep != "open"),

@@ -101,7 +101,8 @@ class Store:
                 raise UsageError("only a single SELECT is run here")
             return self._answer(statements[0].query, {})
         except duckdb.Error as error:
-            raise UsageError(f"the query failed: {error}") from error
+            told = " ".join(str(error).partition("\n\nLINE ")[0].split())
+            raise UsageError(f"the query failed: {told}", advice="without a query, sql lists tables and columns") from error
 
     def drop(self, *names: str) -> None:
         """Drop tables, to give back their memory."""

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from kvforensics.difference import Difference, Place
 
 MOST = 50
+WIDEST = 200
 DIFFERENT = 10
+_INSTANTS = frozenset({"started_earliest", "started_latest"})
 
 
 @click.command(name="diff")
@@ -55,7 +57,7 @@ def _lines(found: Difference) -> list[str]:
     if found.changed:
         lines.append(f"Findings that changed: {len(found.changed)}")
         for one in found.changed[:MOST]:
-            changes = "; ".join(f"{key} {_value(old)} -> {_value(new)}" for key, old, new in one.fields)
+            changes = "; ".join(f"{key} {_value(_told(key, old))} -> {_value(_told(key, new))}" for key, old, new in one.fields)
             lines.append(f"  - {_place(one.place)}: {changes}")
         lines += _more(len(found.changed))
     return [*lines, f"Findings that are the same: {found.same}"]
@@ -68,7 +70,15 @@ def _place(place: Place) -> str:
 
 
 def _value(value: Any) -> str:
-    return "not known" if value is None else json.dumps(value, ensure_ascii=True)
+    text = "not known" if value is None else json.dumps(value, ensure_ascii=True)
+    return f"({len(value):,} entries; --json has them)" if isinstance(value, list) and len(text) > WIDEST else text
+
+
+def _told(key: str, value: Any) -> Any:
+    """A value of a finding as its documents tell it: instants in RFC 3339, not in microseconds."""
+    from kvforensics.instant import rfc3339
+
+    return rfc3339(value) if key in _INSTANTS and value is not None else value
 
 
 def _more(count: int) -> list[str]:

@@ -18,9 +18,19 @@ from kvforensics.instant import rfc3339
 def command(context: click.Context) -> None:
     """List the incident files that come with the program."""
     if context.invoked_subcommand is None:
-        shipped = [load_incident(name) for name in shipped_incidents()]
-        width = max((len(i.id) for i in shipped), default=0)
-        emit("\n".join(f"{i.id:<{width}}  {i.title}" for i in shipped))
+        _list()
+
+
+@command.command(name="list")
+def list_() -> None:
+    """List the incident files that come with the program."""
+    _list()
+
+
+def _list() -> None:
+    shipped = [load_incident(name) for name in shipped_incidents()]
+    width = max((len(i.id) for i in shipped), default=0)
+    emit("\n".join(f"{i.id:<{width}}  {i.title}" for i in shipped))
 
 
 @command.command()

@@ -16,7 +16,9 @@ Json = Mapping[str, Any]
 
 def signatures_text(document: Json) -> str:
     """The bound, each signature with its count and reliability, the first rows, and the look-alikes."""
-    lines = [f"At least {document['affected_at_least']:,} affected requests are proved.", ""]
+    least = document["affected_at_least"]
+    proved = f"At least {least:,} affected request{' is' if least == 1 else 's are'} proved."
+    lines = [proved if least else "No affected request is proved; that is no proof that there was none.", ""]
     for found in document["signatures"]:
         refused = f" ({found['refused']:,} refused)" if found["refused"] else ""
         lines += _wrapped(f"{found['count']:,}{refused}: {found['reliability']}", f"  {found['signature']:<7}", " " * 9)

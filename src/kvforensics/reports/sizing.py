@@ -11,8 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kvforensics.escape import terminal
+from kvforensics.telling.shortcomings import shortcoming
+from kvforensics.telling.wording import counted
 
-WIDTH = 100
+WIDTH = 80
 SHOWN = 20
 Json = Mapping[str, Any]
 
@@ -43,7 +45,8 @@ def _observed(o: Json) -> list[str]:
         _row("responses", f"{_n(o['responses']['value'])} affected, {_n(o['possible']['value'])} possible, "
              f"{_n(o['replays']['value'])} replays"),
         _row("tenants", f"{_n(o['tenants']['value'])} affected"),
-        _row("excluded", f"{_n(o['excluded_responses']['value'])} responses of {_n(o['excluded_tenants']['value'])} tenants"),
+        _row("excluded", f"{counted(o['excluded_responses']['value'], 'response')} of "
+             f"{counted(o['excluded_tenants']['value'], 'tenant')}"),
     ]  # fmt: skip
 
 
@@ -54,9 +57,9 @@ def _worst(w: Json) -> list[str]:
         _row("tenants", _range(w["tenants"])),
     ]
     for term in w["terms"]:
-        count = "no bound:" if term["count"] is None else _n(term["count"])
+        count = "without bound" if term["count"] is None else f"by {_n(term['count'])}"
         way = "fewer" if term["bound"] == "lower" else "more"
-        lines += _bullet(f"{way}: {count} {terminal(term['text'])}")
+        lines += _bullet(f"{way} {count}: {terminal(term['text'])}")
     return lines
 
 
@@ -93,7 +96,8 @@ def _coverage(c: Json) -> list[str]:
     ]  # fmt: skip
     for entry in (*c["sources"][:SHOWN], *({**n, "name": f"node {n['name']}"} for n in c["nodes"][:SHOWN])):
         lines += _bullet(
-            f"{terminal(entry['name'])}: {_n(entry['hours'])} hours, {_n(entry['records'])} records, {_n(entry['files'])} files"
+            f"{terminal(entry['name'])}: {counted(entry['hours'], 'hour')}, "
+            f"{counted(entry['records'], 'record')}, {counted(entry['files'], 'file')}"
         )
         for gap in entry["gaps"][:SHOWN]:
             lines += _wrapped(
@@ -103,7 +107,8 @@ def _coverage(c: Json) -> list[str]:
         missing = ", ".join(terminal(m) for m in hole["missing"][:SHOWN])
         lines += _bullet(f"missing by name: {terminal(hole['pattern'])} lacks {missing}")
     for spot in c["blind_spots"]:
-        lines += _bullet(f"{terminal(spot['log'])}: {', '.join(terminal(r) for r in spot['reasons'])}")
+        lacks = "; ".join(shortcoming(reason, spot["log"]) for reason in spot["reasons"])
+        lines += _bullet(terminal(f"{spot['log']}: {lacks}"))
     return lines
 
 
@@ -127,9 +132,10 @@ def _published(p: Json | None) -> list[str]:
         return []
     place = "inside" if p["inside"] else "outside"
     upper = "no upper bound" if p["upper"] is None else _n(p["upper"])
-    lines = [
-        f"Published: {_n(p['affected_responses'])} responses, {place} {_n(p['lower'])} to {upper} ({p['compared_with']})"
-    ]
+    against = p["compared_with"].replace("_", " ")
+    lines = _wrapped(
+        f"Published: {counted(p['affected_responses'], 'response')}, {place} {_n(p['lower'])} to {upper} ({against})", "", "  "
+    )
     for reason in p["reasons"]:
         lines += _bullet(f"could explain a difference: {terminal(reason['text'])}")
     return lines
@@ -140,20 +146,20 @@ def _tenants(table: Json) -> list[str]:
         return []
     lines = [
         "Tenants",
-        f"  {'affected':>9} {'possible':>9} {'replays':>8} {'excluded':>9} {'days':>5}  tenant, first to last",
+        f"  {'affected':>9} {'possible':>9} {'replays':>8} {'excluded':>9} {'days':>5}  tenant",
     ]
     for r in table["rows"][:SHOWN]:
         name = "(not told)" if r["tenant"] is None else terminal(r["tenant"])
-        span = f"{r['first'] or '?'} to {r['last'] or '?'}"
-        lines.append(f"{_counts(r)} {len(r['days']):>5,}  {name}, {span}")
-        lines.append(f"  {'':>45}{_evidence(r)}")
+        lines.append(f"{_counts(r)} {len(r['days']):>5,}  {name}")
+        lines += _wrapped(f"first to last: {r['first'] or '?'} to {r['last'] or '?'}", " " * 6, " " * 8)
+        lines += _wrapped(_evidence(r), " " * 6, " " * 8)
     return [*lines, *_more(len(table["rows"]) - SHOWN + table["more"], "tenants")]
 
 
 def _evidence(row: Json) -> str:
     shown = [terminal(e) for e in row["evidence"][:3]]
     more = len(row["evidence"]) - len(shown) + row["more_evidence"]
-    return "evidence " + ", ".join(shown) + (f" and {more:,} more lines" if more > 0 else "")
+    return "evidence: " + ", ".join(shown) + (f" and {counted(more, 'more line')}" if more > 0 else "")
 
 
 def _by(name: str, table: Json) -> list[str]:
@@ -177,7 +183,7 @@ def _exclusions(e: Json) -> list[str]:
     lines = ["Exclusions", *(_row(name, f"responses {_range(r)}; tenants {_range(t)}") for name, r, t in both)]
     for rule in e["rules"]:
         lines += _bullet(
-            f"{terminal(rule['id'])} ({rule['category']}): {_n(rule['hits'])} hits, "
+            f"{terminal(rule['id'])} ({rule['category']}): {counted(rule['hits'], 'hit')}, "
             f"{_n(rule['would_be_affected'])} would be flagged"
         )
     return lines
@@ -192,7 +198,7 @@ def _sensitivity(rows: Sequence[Json]) -> list[str]:
         upper = "none" if r["responses"]["upper"] is None else f"{r['responses']['upper']:,}"
         counts, tenants = r["responses"], r["tenants"]["affected"]
         numbers = f"{counts['affected']:>9,} {counts['possible']:>9,} {upper:>9} {tenants:>8,}"
-        lines.append(f"  {numbers}  {terminal(r['change'])}")
+        lines += _wrapped(terminal(r["change"]), f"  {numbers}  ", " " * 43)
     return lines
 
 
@@ -201,12 +207,12 @@ def _corroboration(c: Json) -> list[str]:
         return []
     rate = c["believable_tokens_per_second"]
     known = (
-        f"{rate:,.0f} tokens/s, from {_n(c['believable_from'])} records"
+        f"{rate:,.0f} tokens/s, from {counted(c['believable_from'], 'record')}"
         if rate
-        else f"not known ({_n(c['believable_from'])} records)"
+        else f"not known ({counted(c['believable_from'], 'record')})"
     )
     lines = ["Corroboration, never counted as proof", _row("prefill", f"fastest believable {known}")]
-    lines += [_row(mark.replace("_", " "), f"{_n(count)} findings") for mark, count in c["counts"].items()]
+    lines += [_row(mark.replace("_", " "), f"{counted(count, 'finding')}") for mark, count in c["counts"].items()]
     against = [f for f in c["findings"] if f["contradicts"]]
     for f in against[:SHOWN]:
         lines += _bullet(

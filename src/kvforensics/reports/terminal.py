@@ -13,6 +13,7 @@ from typing import Any
 from kvforensics.escape import terminal
 from kvforensics.telling import wording
 from kvforensics.telling.next_steps import next_steps
+from kvforensics.telling.shortcomings import shortcoming
 from kvforensics.telling.wording import bounds, counted
 
 WIDTH = 80
@@ -66,8 +67,8 @@ def _numbers(summary: Json) -> list[str]:
         lines += _row("Outside", ", ".join(outside))
     lines += _row(
         "Read",
-        f"{counted(ledger['files'], 'file')}, {ledger['bytes']:,} bytes, {ledger['lines']:,} lines = "
-        f"{ledger['records']:,} records + {ledger['rejected']:,} rejected + {ledger['blank']:,} blank + "
+        f"{counted(ledger['files'], 'file')}, {ledger['bytes']:,} bytes, {counted(ledger['lines'], 'line')} = "
+        f"{counted(ledger['records'], 'record')} + {ledger['rejected']:,} rejected + {ledger['blank']:,} blank + "
         f"{ledger['framing']:,} framing",
     )
     return lines
@@ -140,7 +141,8 @@ def _coverage(summary: Json) -> list[str]:
         lines += _bullet(f"no log covers {gap['from']} to {gap['until']}")
     for log in coverage.get("logs", ()):
         if log["reasons"]:
-            lines += _bullet(f"{terminal(log['log'])}: {', '.join(terminal(r) for r in log['reasons'])}")
+            lacks = "; ".join(shortcoming(reason, log["log"]) for reason in log["reasons"])
+            lines += _bullet(terminal(f"{log['log']}: {lacks}"))
     return _capped(lines, 30)
 
 

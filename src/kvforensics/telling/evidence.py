@@ -13,19 +13,13 @@ from kvforensics.formats import all_formats
 from kvforensics.incident import Incident
 from kvforensics.page import Block, Bullets, Cell, Code, Column, Line, Paragraph, Section, Table, quoted
 from kvforensics.telling import drawn
+from kvforensics.telling.shortcomings import shortcoming
 from kvforensics.telling.survey import Activity
 from kvforensics.telling.wording import counted
 
 Json = Mapping[str, Any]
 ROWS = 500
 """Rows of a table of inputs or rejects; the case has them all."""
-_REASONS = {
-    "no_records_before": "no record before the window opens",
-    "no_records_after": "no record after the window closes",
-    "silence": "silent for longer than the incident allows",
-    "sampled": "only a sample of the requests is in it",
-    "too_many_rejects": "more than one line in a hundred is no record",
-}
 _COUNTS = ("lines", "records", "rejected", "blank", "framing")
 
 
@@ -55,7 +49,7 @@ def _coverage(summary: Json, incident: Incident | None, activity: Activity | Non
         )  # fmt: skip
         rows = tuple(
             (quoted(log["log"]), log["first"], log["last"], "yes" if log["window_covered"] else "no",
-             quoted("; ".join(_reason(code, log["log"]) for code in log["reasons"]) or None))
+             quoted("; ".join(shortcoming(code, log["log"]) for code in log["reasons"]) or None))
             for log in logs[:ROWS]
         )  # fmt: skip
         yield Table("coverage-logs", "Logs and whether each covers the window", columns, rows)
@@ -69,14 +63,6 @@ def _coverage(summary: Json, incident: Incident | None, activity: Activity | Non
 def _us(text: str) -> int:
     moment = dt.datetime.fromisoformat(text)
     return (moment - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1)
-
-
-def _reason(code: str, log: str) -> str:
-    kind, _, spot = code.partition(":")
-    if kind != "blind":
-        return _REASONS.get(code, code)
-    known = {b.code: b.text for f in all_formats() if log.startswith(f"{f.name}: ") for b in f.blind_spots}
-    return known.get(spot, spot)
 
 
 def _blind_spots(summary: Json) -> Iterator[tuple[Cell, ...]]:

@@ -1,0 +1,42 @@
+"""Which of the things that the analyst stated fitted none of the logs?
+
+A glob with a slip in it would otherwise leave a zone, a format, a rate or a source unsaid, and nobody would know.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kvforensics.gather import InputReport
+    from kvforensics.mapping import Mapping
+    from kvforensics.sizing import SizingOptions
+
+Chosen = Sequence[tuple[str | None, str]]
+
+HINT = "a glob is tried on the whole name of a source, as the answer shows it, and on its last part"
+
+
+def stated(zones: Chosen, formats: Chosen, sizing: SizingOptions) -> Iterator[tuple[str, str]]:
+    """Every glob that an option has, as (option, glob)."""
+    every = (
+        ("--timezone", (glob for glob, _ in zones)), ("--format", (glob for glob, _ in formats)),
+        ("--sample-rate", (rate.glob for rate in sizing.rates)), ("--two-sources", sizing.two_sources or ()),
+    )  # fmt: skip
+    return ((option, glob) for option, globs in every for glob in globs if glob is not None)
+
+
+def unmatched(
+    inputs: Sequence[InputReport], globs: Iterable[tuple[str, str]], mappings: Iterable[Mapping]
+) -> Iterator[tuple[str, str]]:
+    """Warnings as (code, message): globs that fit no source, and mappings that took no record."""
+    names = {form for i in inputs for form in (*dict(i.formats), *(i.format or "").split(" > "))}
+    sources = {name for i in inputs for name in (i.source, i.source.rsplit("/", 1)[-1])}
+    for option, glob in globs:
+        if not any(fnmatch.fnmatchcase(s, glob) for s in sources):
+            yield "glob_matched_nothing", f"{option}: {glob!r} matches no source; {HINT}"
+    for mapping in mappings:
+        if mapping.format.name not in names:
+            yield "mapping_matched_nothing", f"mapping {mapping.format.name} took no record; see its [match] and its [fields]"
