@@ -52,7 +52,8 @@ def check(form: str, workers: int) -> Tool:
             raise SystemExit(f"the ledger does not add up: {ledger}")
         return int(summary["responses"][asked])
 
-    return Tool("kvforensics", lambda path: (*CHECK, "--workers", str(workers), str(path)), count)
+    chosen = ("--workers", str(workers)) if workers else ()
+    return Tool("kvforensics", lambda path: (*CHECK, *chosen, str(path)), count)
 
 
 def _tree(pid: int) -> Iterable[int]:
