@@ -6,7 +6,6 @@ the counts behind them.
 
 from __future__ import annotations
 
-import fnmatch
 import io
 from collections import Counter
 from collections.abc import Sequence
@@ -17,10 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kvforensics.decode import decode_unit
+from kvforensics.envelope import ELEMENT, compile_envelope
 from kvforensics.framing import newline_of
 from kvforensics.framing_csv import Dialect, csv_blocks, parse_rows, sniff_dialect
 from kvforensics.framing_json import Unit, json_units
-from kvforensics.made_once import extractor_of
+from kvforensics.made_once import extractor_of, first_match
 from kvforensics.plan import Plan
 from kvforensics.sample_layers import Sample, fitted, sample_lines, sample_rows, shown
 from kvforensics.span_lines import line_units, views_of
@@ -50,10 +50,13 @@ def ranked_plans(
         plans += _span_lines_plan(text, newline, formats, whole=whole)
         if not plans:
             plans += _lines_plan(text, newline, formats, wrappers, whole=whole)
-            # No document explains more than lines that are all of one product's format.
-            if not any(map(_explains_all, plans)):
+            # No document explains more than lines that are all of one product's format, and where all lines are
+            # home-made records only what is inside them could.
+            all_lines = any(map(_explains_all, plans))
+            if not all_lines or plans[0].main.startswith("app-json"):
                 plans += _wrapped_documents(text, formats, wrappers)
-                plans += _document_plans(text, formats)
+                inside = [f for f in formats if not all_lines or "lines" not in f.containers or _goes_deeper(f.units, text)]
+                plans += _document_plans(text, inside)
     else:
         plans += _lines_plan(text, newline, formats, wrappers, whole=whole)
         plans += _csv_plan(text, formats, wrappers)
@@ -95,7 +98,7 @@ def _weight(plan: Plan) -> tuple[int, int]:
 
 def _explains_all(plan: Plan) -> bool:
     best = plan.counts[0][1]
-    return plan.first_is_record and 1 < best == plan.sampled and not plan.main.startswith("app-json") and not plan.layered
+    return plan.first_is_record and 1 < best == plan.sampled and not plan.layered
 
 
 def is_binary(text: bytes) -> bool:
@@ -150,22 +153,44 @@ def _seen(lines: Sequence[bytes]) -> int:
 
 def _document_plans(text: bytes, formats: Sequence[Format]) -> list[Plan]:
     plans = []
+    samples: dict[tuple[str, ...], tuple[list[tuple[Any, tuple[bytes, ...]]], int]] = {}
     for units in dict.fromkeys(f.units for f in formats if "json" in f.containers):
         here = [f for f in formats if f.units == units]
         views = views_of(here)
-        records = []
-        seen = 0
-        for unit in json_units(io.BytesIO(text), units):
-            seen += 1
-            decoded = decode_unit(unit.data) if isinstance(unit, Unit) else None
-            if isinstance(unit, Unit) and decoded and decoded.reject is None:
-                records.append(view(views, decoded.value, unit.context)[0])
-            if len(records) >= SAMPLE_RECORDS or (not records and seen >= SAMPLE_RECORDS):
-                break
+        led = tuple(path for path in units if _may_lead(path, text))
+        if led not in samples:
+            samples[led] = _document_sample(text, led)
+        sample, seen = samples[led]
+        records = [view(views, value, context)[0] for value, context in sample]
         plan = _plan("json", records, here, ("json",), seen=seen, units=units)
         if plan:
             plans.append(plan)
     return plans
+
+
+def _goes_deeper(units: Sequence[str], text: bytes) -> bool:
+    """Whether any of the envelope paths leads below the top of documents."""
+    return any(path not in ("", ELEMENT) and _may_lead(path, text) for path in units)
+
+
+def _document_sample(text: bytes, units: tuple[str, ...]) -> tuple[list[tuple[Any, tuple[bytes, ...]]], int]:
+    """The first units that are records, each with what is around it, and of how many."""
+    records: list[tuple[Any, tuple[bytes, ...]]] = []
+    seen = 0
+    for unit in json_units(io.BytesIO(text), units):
+        seen += 1
+        decoded = decode_unit(unit.data) if isinstance(unit, Unit) else None
+        if isinstance(unit, Unit) and decoded and decoded.reject is None:
+            records.append((decoded.value, unit.context))
+        if len(records) >= SAMPLE_RECORDS or (not records and seen >= SAMPLE_RECORDS):
+            break
+    return records, seen
+
+
+def _may_lead(path: str, text: bytes) -> bool:
+    """Whether an envelope path can lead anywhere: whether its keys are in the text at all."""
+    keys = [step for step in compile_envelope(path) if step not in (ELEMENT, "*")]
+    return b"\\u" in text or all(b'"' + key.encode() + b'"' in text for key in keys)
 
 
 def _layered_plan(sample: Sample, formats: Sequence[Format], wrappers: Sequence[Wrapper], base: Plan) -> list[Plan]:
@@ -257,8 +282,9 @@ def _plan(
     counts: dict[str, int] = {}
     views = views_of([e.format for e in tried])
     records = [view(views, r)[0] for r in records] if views else records
+    first = first_match(tried)
     for record in records:
-        winner = next((e for e in tried if e.matches(record)), None)
+        winner = first(record)
         if winner:
             counts[winner.format.name] = counts.get(winner.format.name, 0) + 1
     if not counts:
@@ -271,12 +297,3 @@ def _plan(
     chosen = [e.format for e in tried if e.format.name in counts or e.format.view in kin]
     chosen += [f for f in fallback if f.name not in counts]
     return Plan(container, tuple(chosen), tuple(ranked), seen or len(records), newline, units, dialect)
-
-
-def chosen_by_name(source: str, choices: Sequence[tuple[str | None, str]]) -> str | None:
-    """What the last matching `VALUE` or `GLOB=VALUE` says for a source, the glob tried on its label and on its last name."""
-    found = None
-    for glob, value in choices:
-        if glob is None or fnmatch.fnmatchcase(source, glob) or fnmatch.fnmatchcase(source.rsplit("/", 1)[-1], glob):
-            found = value
-    return found

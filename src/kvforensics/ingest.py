@@ -18,10 +18,10 @@ from kvforensics import workers as processes
 from kvforensics.clock import check_zone
 from kvforensics.cutting import csv_pieces, parquet_pieces
 from kvforensics.decompress import ByteStream, digest_file
-from kvforensics.detect import chosen_by_name
 from kvforensics.formats import all_formats, by_name
 from kvforensics.framing import UTF8_BOM, Transcoded, line_blocks, line_ranges
 from kvforensics.gather import Ingested, SourceState, add_piece, gather
+from kvforensics.globs import chosen_by_name
 from kvforensics.incident import Incident
 from kvforensics.joining import whole_blocks
 from kvforensics.mapping import Mapping
@@ -36,8 +36,11 @@ from kvforensics.ties import NOTHING, LeftOut, seed_ids
 from kvforensics.unread import close_stream, count_unread
 from kvforensics.workers import PARALLEL_FROM
 
-RANGE_BYTES = 16 << 20
-BLOCK_BYTES = 4 << 20
+RANGE_BYTES = 64 << 20
+LEAST_RANGE = 8 << 20
+RANGES_PER_WORKER = 4
+"""A piece costs the same some work whatever its size, so pieces are large, but not so few that workers wait for the last."""
+BLOCK_BYTES = 16 << 20
 Progress = Callable[[int, int], None]
 Step = Callable[[int], None]
 
@@ -226,7 +229,9 @@ def _read_ranges(
     digest: list[tuple[str, int, bool]] = []
     thread = Thread(target=lambda: digest.append(digest_file(path)), daemon=True)
     thread.start()
-    ranges = line_ranges(path, path.stat().st_size, plan.newline, RANGE_BYTES)
+    size = path.stat().st_size
+    most = min(RANGE_BYTES, max(LEAST_RANGE, size // (RANGES_PER_WORKER * workers)))
+    ranges = line_ranges(path, size, plan.newline, most)
     pieces = (Piece("range", setting, plan, path=str(path), offset=r.offset, length=r.length) for r in ranges)
     _run(state, pieces, pool, workers, lambda: step(state.tally.bytes))
     thread.join()

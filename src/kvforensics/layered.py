@@ -14,6 +14,7 @@ import polars as pl
 
 from kvforensics.decode import decode_unit
 from kvforensics.layer import outer_slots
+from kvforensics.made_once import FirstMatch, first_match
 from kvforensics.model_id import ModelReader
 from kvforensics.paths import text_of
 from kvforensics.peel import Kind, Layers, Peeled, Peeler, Place
@@ -73,7 +74,7 @@ class Layered:
         reader: ModelReader, newline: bytes | None,
     ) -> None:  # fmt: skip
         self._ledger, self._reader, self._newline = ledger, reader, newline or b"\n"
-        self._peeler = Peeler(wrappers, looks_like(extractors), reader.mentions, newline)
+        self._peeler = Peeler(wrappers, looks_like(first_match(extractors)), reader.mentions, newline)
         self._text = TextReader([e.format for e in extractors])
         self._batch = BatchPeeler.for_wrappers([w for w in wrappers if w.name in only])
         self._texts: list[Peeled] = []
@@ -188,14 +189,12 @@ class Layered:
         ))  # fmt: skip
 
 
-def looks_like(extractors: Sequence[Extractor]) -> Callable[[Any], int]:
+def looks_like(first: FirstMatch) -> Callable[[Any], int]:
     """How well a value fits: 2 a product's own format, 1 a home-made log, 0 none."""
 
     def looks(value: Any) -> int:
-        for extractor in extractors:
-            if not extractor.format.pattern and extractor.matches(value):
-                return 1 if extractor.format.name.startswith("app-json") else 2
-        return 0
+        found = first(value)
+        return 0 if found is None else 1 if found.format.name.startswith("app-json") else 2
 
     return looks
 

@@ -5,10 +5,17 @@ Trying every format on each of thousands of small files would make each of them 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from kvforensics.raw import Extractor
+from kvforensics.shapes import ShapeCache
 from kvforensics.spec import Format
 
+FirstMatch = Callable[[Any], Extractor | None]
+MAX_KNOWN = 64
 _made: dict[str, Extractor] = {}
+_first: dict[tuple[int, ...], tuple[tuple[Extractor, ...], FirstMatch]] = {}
 
 
 def extractor_of(fmt: Format) -> Extractor:
@@ -17,3 +24,34 @@ def extractor_of(fmt: Format) -> Extractor:
     if made is None or made.format is not fmt:
         made = _made[fmt.name] = Extractor(fmt)
     return made
+
+
+def first_match(extractors: Sequence[Extractor]) -> FirstMatch:
+    """Tells the first of the extractors whose format a record has, None where it has none of text or JSON.
+
+    Which one it is hangs on the shape of the record, and a log has few shapes.
+    """
+    key = tuple(map(id, extractors))
+    if key not in _first:
+        if len(_first) >= MAX_KNOWN:
+            _first.clear()
+        # The extractors are held, so that their ids stay theirs.
+        _first[key] = tuple(extractors), _first_match([e for e in extractors if not e.format.pattern])
+    return _first[key][1]
+
+
+def _first_match(extractors: Sequence[Extractor]) -> FirstMatch:
+    def tried(record: Any) -> int:
+        return next((k for k, e in enumerate(extractors) if e.matches(record)), -1)
+
+    by_shape: ShapeCache[int] = ShapeCache(tried)
+
+    def first(record: Any) -> Extractor | None:
+        if type(record) is not dict:
+            which = tried(record)
+        else:
+            known = by_shape.answer(record)
+            which = tried(record) if known is None else known
+        return extractors[which] if which >= 0 else None
+
+    return first

@@ -5,7 +5,6 @@ A mapping file is TOML that the user writes. It becomes a `Format` like any othe
 
 from __future__ import annotations
 
-import fnmatch
 import hashlib
 import re
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 from kvforensics.clock import check_zone
 from kvforensics.errors import UsageError
 from kvforensics.formats import app_json
+from kvforensics.globs import fits
 from kvforensics.spec import ID_KINDS, Format
 from kvforensics.strict_toml import Table, read_toml
 
@@ -50,10 +50,7 @@ class Mapping:
 
     def takes(self, source: str) -> bool:
         """Whether the mapping is meant for a source: a glob is tried on the whole label and on its last name."""
-        last = source.rsplit("/", 1)[-1]
-        return not self.sources or any(
-            fnmatch.fnmatchcase(source, g) or fnmatch.fnmatchcase(last, g) for g in self.sources
-        )
+        return not self.sources or any(fits(glob, source) for glob in self.sources)
 
 
 def load_mapping(path: str) -> Mapping:

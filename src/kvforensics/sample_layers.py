@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kvforensics.layered import behind_text, is_fragment, looks_like
-from kvforensics.made_once import extractor_of
+from kvforensics.made_once import FirstMatch, extractor_of, first_match
 from kvforensics.peel import Kind, Peeled, Peeler
-from kvforensics.raw import Extractor
 from kvforensics.spec import Format
 from kvforensics.text_lines import TextReader
 from kvforensics.wrapper_spec import Wrapper
@@ -60,7 +59,8 @@ def _sample(
     newline: bytes | None,
 ) -> Sample:  # fmt: skip
     extractors = [extractor_of(f) for f in formats]
-    peeled = list(read(Peeler(wrappers, looks_like(extractors), lambda _: False, newline)))
+    first = first_match(extractors)
+    peeled = list(read(Peeler(wrappers, looks_like(first), lambda _: False, newline)))
     kinds: Counter[tuple[tuple[str, ...], str | None]] = Counter()
     other = matched = 0
     texts = [p for p in peeled if p.kind is Kind.TEXT]
@@ -70,20 +70,21 @@ def _sample(
         kinds.update((texts[i].chain, rows.format.name) for i in rows.rows)
     for i in left:
         behind = behind_text(texts[i].data)
-        name = _name(behind[0], extractors) if behind else None
+        name = _name(behind[0], first) if behind else None
         matched += name is not None
         other += behind is None and not is_fragment(texts[i].data)
         kinds[texts[i].chain, name] += 1
     for p in peeled:
         if p.kind is Kind.RECORD:
-            kinds[p.chain, _name(p.value, extractors)] += 1
+            kinds[p.chain, _name(p.value, first)] += 1
         elif p.chain and p.kind is not Kind.TEXT:
             kinds[p.chain, None] += 1
     return Sample(seen, tuple((chain, name, n) for (chain, name), n in kinds.items()), other, matched)
 
 
-def _name(value: Any, extractors: Sequence[Extractor]) -> str | None:
-    return next((e.format.name for e in extractors if not e.format.pattern and e.matches(value)), None)
+def _name(value: Any, first: FirstMatch) -> str | None:
+    found = first(value)
+    return found.format.name if found else None
 
 
 def fitted(wrappers: Sequence[Wrapper], text: bytes) -> tuple[Wrapper, ...]:

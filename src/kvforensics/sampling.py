@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kvforensics.errors import UsageError
 from kvforensics.estimate import Number, Stratum, chao1, none_seen, total, totals
+from kvforensics.globs import fits
 
 MOST_STRATA = 50
 _RATE = re.compile(r"\s*(?:(\d+(?:\.\d+)?|\.\d+)(%)?|(\d+)\s*/\s*(\d+))\s*")
@@ -54,13 +54,7 @@ def read_rate(text: str) -> Rated:
 
 def rate_of(source: str, rates: Sequence[Rated]) -> float | None:
     """The rate of a source: the smallest that fits, as nested samplers keep the smaller part and do not multiply."""
-    last = source.rsplit("/", 1)[-1]
-    fitting = [
-        r.rate
-        for r in rates
-        if r.glob is None or fnmatch.fnmatchcase(source, r.glob) or fnmatch.fnmatchcase(last, r.glob)
-    ]
-    return min(fitting, default=None)
+    return min((r.rate for r in rates if fits(r.glob, source)), default=None)
 
 
 def estimated(

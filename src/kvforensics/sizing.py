@@ -6,7 +6,6 @@ shape). In this order: observed, worst case, sampling, coverage, and, where aske
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -22,6 +21,7 @@ from kvforensics.coverage import Coverage
 from kvforensics.estimate import LEVEL, Number, Stratum, told
 from kvforensics.exclusion import ExclusionRule
 from kvforensics.gather import Ingested, InputReport
+from kvforensics.globs import fits
 from kvforensics.incident import Incident
 from kvforensics.judge import Judgement
 from kvforensics.logged_hours import dark_spans, logged_hours
@@ -129,8 +129,7 @@ def _register(store: Store, ingested: Ingested, options: SizingOptions) -> None:
     rates = [(s, r) for s in sources if (r := rate_of(s, options.rates)) is not None]
     store.register("rates", _table(("source", pa.string()), ("rate", pa.float64()), rows=rates))
     sides = [
-        (s, side) for side, glob in enumerate(options.two_sources or (), 1) for s in sources
-        if fnmatch.fnmatchcase(s, glob) or fnmatch.fnmatchcase(s.rsplit("/", 1)[-1], glob)
+        (s, side) for side, glob in enumerate(options.two_sources or (), 1) for s in sources if fits(glob, s)
     ]  # fmt: skip
     store.register("sides", _table(("source", pa.string()), ("side", pa.int64()), rows=sides))
 

@@ -5,9 +5,10 @@ A glob with a slip in it would otherwise leave a zone, a format, a rate or a sou
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
+
+from kvforensics.globs import fits
 
 if TYPE_CHECKING:
     from kvforensics.gather import InputReport
@@ -33,9 +34,8 @@ def unmatched(
 ) -> Iterator[tuple[str, str]]:
     """Warnings as (code, message): globs that fit no source, and mappings that took no record."""
     names = {form for i in inputs for form in (*dict(i.formats), *(i.format or "").split(" > "))}
-    sources = {name for i in inputs for name in (i.source, i.source.rsplit("/", 1)[-1])}
     for option, glob in globs:
-        if not any(fnmatch.fnmatchcase(s, glob) for s in sources):
+        if not any(fits(glob, i.source) for i in inputs):
             yield "glob_matched_nothing", f"{option}: {glob!r} matches no source; {HINT}"
     for mapping in mappings:
         if mapping.format.name not in names:
