@@ -4,5 +4,9 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+from effort import cases
+
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, max_examples=cases(50), suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("steady")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from effort import cases
 from kvforensics.clock import Reading, check_zone, coverage_instant, read_instant, read_instants, telling
 from kvforensics.errors import UsageError
 
@@ -303,7 +304,7 @@ def _broken(draw: st.DrawFn) -> str:
 _column = st.lists(st.one_of(st.none(), _times, _broken(), st.text(max_size=30)), max_size=12)
 
 
-@settings(deadline=None, max_examples=400, derandomize=True)
+@settings(deadline=None, max_examples=cases(150), derandomize=True)
 @given(_column, st.sampled_from(ZONES))
 @example(["2026-09-01T10:15:30Z"], None)
 @example(["+788257730", "-788257730.5", "0788257730123", "1788257730.+23"], None)
@@ -329,7 +330,7 @@ def test_a_column_of_one_shape_reads_like_each_of_its_texts(moments, zone, fract
     assert [Reading(*row) for row in read.iter_rows()] == [read_instant(t, zone) for t in texts]
 
 
-@settings(deadline=None, max_examples=300, derandomize=True)
+@settings(deadline=None, max_examples=cases(150), derandomize=True)
 @given(st.one_of(st.text(max_size=200), _broken()), st.sampled_from(ZONES))
 def test_no_text_raises_and_no_interval_is_upside_down(text, zone):
     read = read_instant(text, zone)
@@ -339,7 +340,7 @@ def test_no_text_raises_and_no_interval_is_upside_down(text, zone):
         assert read.problem is None
 
 
-@settings(deadline=None, max_examples=200, derandomize=True)
+@settings(deadline=None, max_examples=cases(100), derandomize=True)
 @given(_moments, st.sampled_from([z for z in ZONES if z]))
 def test_a_stated_zone_only_narrows_the_reading_over_all_offsets(moment, zone):
     text = moment.isoformat()

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import cases
 from kvforensics.binomial import at_least, at_most, density, largest_total, share_interval, smallest_total
 from kvforensics.estimate import (
     MAX_TOTAL,
@@ -80,7 +81,7 @@ def test_chao_1_equals_that_of_scikit_bio(counts: list[int]) -> None:
     assert (low, high) == pytest.approx(tuple(expected), abs=1e-9)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=cases(100), deadline=None)
 @given(st.integers(0, 300), st.floats(0.001, 0.999), st.sampled_from([0.05, 0.025, 0.005]))
 def test_the_ends_of_a_total_are_where_its_tails_cross_the_level(seen: int, rate: float, alpha: float) -> None:
     low, high = smallest_total(seen, rate, alpha), largest_total(seen, rate, alpha)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from effort import cases
 from kvforensics.formats import by_name
 from kvforensics.incident import load_incident
 from kvforensics.ingest import IngestRequest, ingest
@@ -66,7 +67,7 @@ def counted(paths: list[Path], keep: Keep) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=st.lists(LINES, min_size=1, max_size=12))
 def test_a_settled_record_changes_no_answer(tmp_path: Path, lines: list[str]) -> None:
     path = tmp_path / "log.jsonl"
@@ -74,7 +75,7 @@ def test_a_settled_record_changes_no_answer(tmp_path: Path, lines: list[str]) ->
     assert counted([path], "open") == counted([path], "on-model")
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(8), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(one=st.lists(LINES, min_size=1, max_size=8), two=st.lists(LINES, min_size=1, max_size=8))
 def test_a_record_that_another_source_knows_more_of_is_brought_back(tmp_path: Path, one: list[str], two: list[str]) -> None:
     paths = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]

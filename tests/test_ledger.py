@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from effort import cases
 from kvforensics import raw
 from kvforensics.detect import ranked_plans
 from kvforensics.formats import all_formats
@@ -40,7 +41,7 @@ def adds_up(found: Any) -> bool:
     return all(i.lines == i.records + i.rejected + i.blank + i.framing for i in found.inputs)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rest=st.lists(LINES, max_size=30), end=st.sampled_from([b"\n", b"\r\n"]), final=st.booleans())
 def test_physical_lines_are_all_accounted_for(tmp_path: Path, rest: list[bytes], end: bytes, final: bool) -> None:
     lines = [json.dumps(ROW).encode(), *rest]
@@ -57,7 +58,7 @@ def test_physical_lines_are_all_accounted_for(tmp_path: Path, rest: list[bytes],
     assert found.off_model_dropped == len(models)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.binary(max_size=400) | st.text(alphabet='{}[]",:abc1\n\\ ', max_size=200).map(str.encode))
 def test_no_bytes_break_the_reader(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "odd"
@@ -65,6 +66,7 @@ def test_no_bytes_break_the_reader(tmp_path: Path, data: bytes) -> None:
     assert adds_up(read(path))
 
 
+PLACES = cases(2)
 SAMPLES = [(f.name, text) for f in all_formats() for text in f.accepts]
 
 
@@ -72,7 +74,9 @@ SAMPLES = [(f.name, text) for f in all_formats() for text in f.accepts]
 def test_damaged_samples_stay_accounted_for(tmp_path: Path, name: str, text: str) -> None:
     clean = (text + "\n").encode() * 3
     path = tmp_path / name
-    for at in range(0, len(clean), max(1, len(clean) // 7)):
+    # Each sample at other places, so that all of them together are damaged everywhere.
+    first = sum(clean) % (len(clean) // PLACES)
+    for at in range(first, len(clean), len(clean) // PLACES):
         inserted, replaced = clean[:at] + b"\x00" + clean[at:], clean[:at] + b"}" + clean[at + 1 :]
         for damaged in (clean[:at], inserted, replaced, clean[at:] + clean):
             path.write_bytes(damaged)

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from effort import cases
 from kvforensics import scan, tables
 from kvforensics.formats import all_formats, by_name
 from kvforensics.incident import load_incident
@@ -80,7 +81,7 @@ def as_csv(names: Sequence[str], rows: Sequence[dict[str, str]], odd: Sequence[t
     return "".join(lines).encode("utf-8", "surrogateescape")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     names=COLUMNS, changes=st.lists(CHANGES, min_size=1, max_size=12),
     odd=st.lists(st.tuples(st.integers(2, 20), ODD_ROWS), max_size=2),
@@ -113,7 +114,7 @@ SCHEMA = {
 }  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(TYPED, min_size=1, max_size=12), columns=st.sets(st.sampled_from(sorted(SCHEMA))),
     group=st.sampled_from([1, 5]), times=st.booleans(),
@@ -165,7 +166,7 @@ ACCESS = [
 ODD_LINES = st.sampled_from(["", " x", "\x1b[1mx", "web | y", "{", '{"model":"@cf/zai-org/glm-5.3"}'])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     lines=st.lists(st.sampled_from(ACCESS) | st.sampled_from(TEXT_LINES) | ODD_LINES, min_size=1, max_size=12),
     end=st.sampled_from(["\n", "\r\n"]),

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle_tokens
+from effort import cases
 from kvforensics.tokens import TokenLimits, read_count, read_tokens
 
 SLOTS = ("prompt", "cache_read", "cache_write", "completion", "total", "request_bytes", "request_encoding")
@@ -162,7 +163,7 @@ RECORD = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=cases(120), deadline=None, derandomize=True)
 @given(
     records=st.lists(
         st.tuples(RECORD, st.sampled_from(["inclusive", "exclusive", "unknown", None])), min_size=1, max_size=20

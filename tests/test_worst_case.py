@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from damaged_logs import damaged
+from effort import cases
 from judged_evidence import judged
 from kvforensics.case import Case, CheckOptions
 from kvforensics.worst_case import _lower_terms, may_be_fewer
 
-RUNS = int(os.environ.get("KVFORENSICS_RUNS", "40"))
-"""How many damaged logs are checked; all 1,000 take minutes."""
+RUNS = cases(12)
+"""How many damaged logs are checked; 1,000 (KVFORENSICS_EFFORT=84) take minutes."""
 
 
 def _held(seed: int, folder: Path) -> dict[str, object]:
