@@ -40,7 +40,7 @@ RANGE_BYTES = 64 << 20
 LEAST_RANGE = 8 << 20
 RANGES_PER_WORKER = 4
 """A piece costs the same some work whatever its size, so pieces are large, but not so few that workers wait for the last."""
-BLOCK_BYTES = 16 << 20
+BLOCK_BYTES = 8 << 20
 Progress = Callable[[int, int], None]
 Step = Callable[[int], None]
 
@@ -269,7 +269,8 @@ def _ahead(pieces: Iterator[Piece], pool: ProcessPoolExecutor, workers: int) -> 
     waiting: deque[Future[Scanned]] = deque()
     for piece in pieces:
         waiting.append(pool.submit(scan_piece, piece))
-        if len(waiting) >= 2 * workers + 1:
+        # Each that waits is held in memory, here and on its way.
+        if len(waiting) > workers + 1:
             yield waiting.popleft().result()
     while waiting:
         yield waiting.popleft().result()
