@@ -16,7 +16,9 @@ from kvforensics.detect import ranked_plans
 from kvforensics.formats import all_formats
 from kvforensics.incident import load_incident
 from kvforensics.ingest import IngestRequest, ingest
+from kvforensics.rejects import Rejects, reject_table
 from kvforensics.wrappers import all_wrappers
+from rejected import rejected
 
 INCIDENT = load_incident("cloudflare-workers-ai-glm-5.3")
 ROW = {
@@ -53,7 +55,7 @@ def test_physical_lines_are_all_accounted_for(tmp_path: Path, rest: list[bytes],
     assert report.lines == expected
     assert adds_up(found)
     assert report.blank == sum(not line.strip() for line in lines[:expected])
-    assert found.rejects.num_rows == report.rejected
+    assert rejected(found).num_rows == report.rejected
     models = [line for line in lines if b"@cf/meta" in line]
     assert found.off_model_dropped == len(models)
 
@@ -138,3 +140,19 @@ def test_a_picture_between_the_logs_is_no_broken_evidence(tmp_path: Path) -> Non
     (tmp_path / "log").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(200))
     [report] = read(tmp_path / "log").inputs
     assert (report.broken, report.problems) == (False, ("not_understood",))
+
+
+def test_rejects_of_many_sources_come_in_the_order_of_the_sources_however_they_were_added(tmp_path: Path) -> None:
+    for folder in (None, tmp_path):
+        rejects = Rejects(folder)
+        rejects.add("b", reject_table("b", [(2, 5, 1, "syntax", b"x"), (1, 0, 4, "syntax", b"\xff")]))
+        alone = Rejects(None)
+        alone.add("a", reject_table("a", [(1, None, None, "wrong_columns", b"")]))
+        rejects.take(alone)
+        rejects.add("b", reject_table("b", [(3, 7, 1, "truncated", b"{")]))
+        rejects.close()
+        rows = [row for name in ("a", "none", "b") for batch in rejects.of(name) for row in batch.to_pylist()]
+        assert [(r["source"], r["line"], r["reason"]) for r in rows] == [
+            ("a", 1, "wrong_columns"), ("b", 1, "syntax"), ("b", 2, "syntax"), ("b", 3, "truncated"),
+        ]  # fmt: skip
+        assert rows[1]["excerpt"] == b"\xff"

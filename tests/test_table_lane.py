@@ -21,6 +21,7 @@ from kvforensics.incident import load_incident
 from kvforensics.ingest import IngestRequest, ingest
 from kvforensics.scanned import Keep
 from kvforensics.text_lane import TextLane
+from rejected import rejected
 
 INCIDENT = load_incident("cloudflare-workers-ai-glm-5.3")
 MODEL, OTHER = "@cf/zai-org/glm-5.3", "@cf/meta/llama-3.3"
@@ -54,7 +55,7 @@ def everything(path: Path, keep: Keep) -> dict[str, Any]:
     found = ingest(IngestRequest((str(path),), INCIDENT, workers=1, keep=keep))
     return {
         "records": found.records.sort_by("line").to_pylist(), "inputs": found.inputs, "settled": found.settled,
-        "dropped": found.off_model_dropped, "rejects": found.rejects.sort_by("line").to_pylist(),
+        "dropped": found.off_model_dropped, "rejects": rejected(found).to_pylist(),
         "minutes": [(c.minutes.to_pylist(), c.first_us, c.last_us, c.sampled) for c in found.coverage],
         "raw": [found.raw(r["source"], r["line"]) for r in found.records.sort_by("line").to_pylist()],
     }  # fmt: skip

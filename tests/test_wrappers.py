@@ -23,6 +23,7 @@ from kvforensics.peel import Kind, Peeler
 from kvforensics.spec import SLOTS
 from kvforensics.wrapper_spec import Wrapper
 from kvforensics.wrappers import all_wrappers
+from rejected import rejected
 
 INCIDENT = load_incident("cloudflare-workers-ai-glm-5.3")
 WRAPPERS = all_wrappers()
@@ -158,7 +159,7 @@ def test_a_line_whose_last_piece_never_came_is_a_reject(tmp_path: Path) -> None:
     found = read(tmp_path, cri(text) + cri(text[:50], "P") + cri(text[50:80], "P"))
     [report] = found.inputs
     assert (report.lines, report.records, report.rejected, report.framing) == (3, 1, 1, 1)
-    assert found.rejects.select(["line", "reason"]).to_pylist() == [{"line": 2, "reason": "truncated"}]
+    assert rejected(found).select(["line", "reason"]).to_pylist() == [{"line": 2, "reason": "truncated"}]
 
 
 def test_docker_pieces_are_joined_until_a_line_end_and_whole_objects_stand_alone(tmp_path: Path) -> None:
@@ -186,7 +187,7 @@ def test_a_journal_says_its_message_as_text_as_bytes_repeated_in_pieces_or_not_a
     [report] = found.inputs
     assert (report.lines, report.records, report.rejected, report.framing) == (6, 4, 1, 1)
     assert found.records["line"].to_pylist() == [1, 2, 3, 5]
-    assert found.rejects["reason"].to_pylist() == ["left_out"]
+    assert rejected(found)["reason"].to_pylist() == ["left_out"]
     assert found.records["node"].to_pylist() == ["gw-1"] * 4
 
 

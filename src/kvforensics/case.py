@@ -169,7 +169,7 @@ class Case:
             writer.activity(ingested.activity)
             writer.kept("exclusions", {k: v for e in checked.exclusions for k, v in e.contents.items()})
             writer.kept("queries", {f"{q.stem}.sql": q.data for q in catalog.all_queries()})
-            writer.rejected(_in_order(ingested.rejects, ingested))
+            writer.rejected(ingested.rejected())
             if checked.options.evidence:
                 writer.evidence(_blobs(findings, ingested))
             writer.document("case.json", {**_case_document(checked), "files": dict(writer.digests)})

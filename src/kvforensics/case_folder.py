@@ -90,10 +90,10 @@ class CaseWriter:
                 parquet.write_table(table.slice(start, ROWS).combine_chunks(), row_group_size=ROWS)
         self._remember(path)
 
-    def rejected(self, rejects: pa.Table) -> None:
+    def rejected(self, rejects: Iterable[pa.RecordBatch]) -> None:
         """`rejected.jsonl`, with excerpts that are safe to show."""
         with self._lines("rejected.jsonl") as line:
-            for batch in rejects.to_batches(max_chunksize=finding.BATCH):
+            for batch in (part for b in rejects for part in pa.Table.from_batches([b]).to_batches(max_chunksize=finding.BATCH)):
                 for row in batch.to_pylist():
                     line({**row, "excerpt": _shown(row["excerpt"])})
 

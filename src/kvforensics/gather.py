@@ -18,6 +18,7 @@ from kvforensics.coverage import LogCoverage
 from kvforensics.families import settle
 from kvforensics.piece import EMPTY
 from kvforensics.plan import Plan
+from kvforensics.rejects import Rejects
 from kvforensics.scanned import MOST_INTERVALS, Scanned, Tally
 from kvforensics.sealed import WRONG_KEY
 from kvforensics.silence import Presence
@@ -26,12 +27,6 @@ from kvforensics.sums import SumLog
 from kvforensics.ties import LeftOut
 
 _SAMPLED_SPOTS = ("sampled", "sample_rate", "sampling")
-REJECT_SCHEMA = pa.schema(
-    [
-        ("source", pa.string()), ("line", pa.int64()), ("byte_offset", pa.int64()), ("byte_length", pa.int64()),
-        ("reason", pa.string()), ("excerpt", pa.binary()),
-    ]
-)  # fmt: skip
 ACTIVITY_SCHEMA = pa.schema(
     [("source", pa.string()), ("hour", pa.timestamp("us", "UTC")), ("minutes", pa.int64())]
 )  # fmt: skip
@@ -82,7 +77,7 @@ class Ingested:
 
     inputs: tuple[InputReport, ...]
     records: pa.Table
-    rejects: pa.Table
+    rejects: Rejects
     off_model_dropped: int
     settled: tuple[int, int]
     """How many records on the model were left out as settled, by the first part that is FALSE: window, threshold."""
@@ -98,6 +93,11 @@ class Ingested:
         """The raw bytes of a record that may be flagged."""
         return self._raw.get((source, line))
 
+    def rejected(self) -> Iterator[pa.RecordBatch]:
+        """Everything that was rejected, by source in their order and line; see `rejects.REJECT_SCHEMA`."""
+        for report in self.inputs:
+            yield from self.rejects.of(report.source)
+
 
 @dataclass(slots=True)
 class SourceState:
@@ -105,12 +105,12 @@ class SourceState:
 
     source: Source
     left_out: LeftOut
+    rejects: Rejects
     plan: Plan | None = None
     tally: Tally = field(default_factory=Tally)
     minutes: set[int] = field(default_factory=set)
     buckets: list[pl.DataFrame] = field(default_factory=list)
     tables: list[pa.Table] = field(default_factory=list)
-    rejects: list[pa.Table] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     broken: bool = False
     sha256: str | None = None
@@ -124,20 +124,10 @@ def add_piece(state: SourceState, piece: Scanned) -> None:
     """Add a piece: its lines are counted from its own start, so they move by the lines before it."""
     before, tally = state.tally.lines, state.tally
     t = piece.tally
-    name = state.source.name
     if piece.records is not None:
-        table = piece.records
-        if before:
-            at = table.schema.get_field_index("line")
-            moved = pc.add(table.column(at), before)
-            table = table.set_column(at, "line", moved)
-        state.tables.append(table)
-    if piece.rejects:
-        columns = list(zip(*piece.rejects, strict=True))
-        lines = [n + before for n in columns[0]]
-        state.rejects.append(
-            pa.table([[name] * len(lines), lines, *(list(c) for c in columns[1:])], schema=REJECT_SCHEMA)
-        )
+        state.tables.append(_moved(piece.records, before))
+    if piece.rejects is not None:
+        state.rejects.add(state.source.name, _moved(piece.rejects, before))
     for key in ("lines", "records", "rejected", "blank", "framing", "bytes", "stumps", *_LEFT_OUT):
         setattr(tally, key, getattr(tally, key) + getattr(t, key))
     tally.problem = tally.problem or t.problem
@@ -160,7 +150,13 @@ def add_piece(state: SourceState, piece: Scanned) -> None:
         state.buckets = [joined([*state.buckets, piece.buckets])]
 
 
-def gather(states: Sequence[SourceState]) -> Ingested:
+def _moved(table: pa.Table, lines: int) -> pa.Table:
+    """The table with each of its lines so many lines further down."""
+    at = table.schema.get_field_index("line")
+    return table.set_column(at, "line", pc.add(table.column(at), lines)) if lines else table
+
+
+def gather(states: Sequence[SourceState], rejects: Rejects) -> Ingested:
     """All sources together; a ledger that does not add up makes its source broken evidence."""
     inputs, coverage, warnings = [], [], []
     known = {f.name: f for s in states if s.plan for f in s.plan.formats}
@@ -201,7 +197,6 @@ def gather(states: Sequence[SourceState]) -> Ingested:
             )
         )  # fmt: skip
     records = [table for s in states for table in s.tables]
-    rejects = [table for s in states for table in s.rejects]
     coverage = list(_coverage(states, inputs))
     table = pa.concat_tables(records) if records else EMPTY
     statuses: dict[tuple[str, str], int] = {}
@@ -210,8 +205,7 @@ def gather(states: Sequence[SourceState]) -> Ingested:
     table = settle(table, statuses)
     raw = _raw_of(table)
     return Ingested(
-        tuple(inputs), table.drop_columns(["raw"]),
-        pa.concat_tables(rejects) if rejects else REJECT_SCHEMA.empty_table(),
+        tuple(inputs), table.drop_columns(["raw"]), rejects,
         sum(s.tally.off_model_dropped for s in states),
         (sum(s.tally.settled_in_window for s in states), sum(s.tally.settled_over_threshold for s in states)),
         tuple(coverage), _activity(states), tuple(warnings),

@@ -27,6 +27,7 @@ from kvforensics.joining import whole_blocks
 from kvforensics.mapping import Mapping
 from kvforensics.piece import Piece, scan_piece
 from kvforensics.recognise import recognise
+from kvforensics.rejects import Rejects
 from kvforensics.scanned import Keep, Scanned, Setting
 from kvforensics.sealed import PrivateKey
 from kvforensics.settled import is_settled
@@ -36,7 +37,7 @@ from kvforensics.ties import NOTHING, LeftOut, seed_ids
 from kvforensics.unread import close_stream, count_unread
 from kvforensics.workers import PARALLEL_FROM
 
-RANGE_BYTES = 64 << 20
+RANGE_BYTES = 32 << 20
 LEAST_RANGE = 8 << 20
 RANGES_PER_WORKER = 4
 """A piece costs the same some work whatever its size, so pieces are large, but not so few that workers wait for the last."""
@@ -83,8 +84,9 @@ def ingest(request: IngestRequest, progress: Progress | None = None) -> Ingested
         found = hold_stdin(found, request.spool)
     wanted = NOTHING
     while True:
+        rejects = Rejects(request.spool)
         with LeftOut(request.spool) as left_out:
-            ingested = _read_all(found, request, progress, left_out, _kept(request, found, wanted))
+            ingested = _read_all(found, request, progress, left_out, rejects, _kept(request, found, wanted))
             seeds = seed_ids(ingested.records, is_settled(request.incident), wanted)
             more = left_out.among(seeds.filter(~seeds.is_in(wanted.implode())))
         if more.is_empty():
@@ -99,9 +101,10 @@ def _kept(request: IngestRequest, found: Sequence[Source], wanted: pl.Series) ->
 
 
 def _read_all(
-    found: Sequence[Source], request: IngestRequest, progress: Progress | None, left_out: LeftOut, kept: _Kept
-) -> Ingested:
-    states = [SourceState(s, left_out) for s in found]
+    found: Sequence[Source], request: IngestRequest, progress: Progress | None, left_out: LeftOut, rejects: Rejects,
+    kept: _Kept,
+) -> Ingested:  # fmt: skip
+    states = [SourceState(s, left_out, rejects) for s in found]
     total = sum(s.size or 0 for s in found)
     workers = processes.count(request.workers)
     pool = processes.pool(workers) if workers > 1 and total >= PARALLEL_FROM else None
@@ -117,6 +120,7 @@ def _read_all(
             states[i] = state
             ready.add(i)
             left_out.take(state.left_out)
+            rejects.take(state.rejects)
             done += state.bytes
             step(0)
         for i, state in enumerate(states):
@@ -127,7 +131,8 @@ def _read_all(
     finally:
         if pool:
             pool.shutdown(cancel_futures=True)
-    return gather(states)
+        rejects.close()
+    return gather(states, rejects)
 
 
 def _small_ones(
@@ -148,7 +153,7 @@ def _small_ones(
 
 
 def _read_alone(source: Source, request: IngestRequest, kept: _Kept) -> SourceState:
-    state = SourceState(source, LeftOut(None))
+    state = SourceState(source, LeftOut(None), Rejects(None))
     _read(state, request, None, 1, lambda _: None, kept)
     return state
 

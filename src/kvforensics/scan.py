@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from kvforensics.decode import decode_unit, once
 from kvforensics.framing import Block
 from kvforensics.lane import Lane, layout_of
@@ -16,6 +18,7 @@ from kvforensics.layered import Found, Layered
 from kvforensics.model_id import ModelReader
 from kvforensics.openings import Event, Openings
 from kvforensics.raw import Extractor
+from kvforensics.rejects import Reject, reject_table
 from kvforensics.scanned import Scanned, Setting, Tally
 from kvforensics.sieve import Held, Sieve
 from kvforensics.span_lines import SpanLines, views_of
@@ -44,7 +47,8 @@ class Scanner:
         self._pending: list[Held] = []
         self._held = 0
         self._shapes = Shapes()
-        self._rejects: list[tuple[int, int | None, int | None, str, bytes]] = []
+        self._rejects: list[Reject] = []
+        self._rejected: list[pa.Table] = []
         self._lane = self._open_lane()
         self.tally = Tally()
         self._views = views_of(setting.formats)
@@ -191,6 +195,13 @@ class Scanner:
         self.tally.rejected += 1
         self.tally.mentions = self.tally.mentions or self._reader.mentions(data)
         self._rejects.append((line, offset, length, reason, data[:EXCERPT]))
+        if len(self._rejects) >= BATCH:
+            self._pack_rejects()
+
+    def _pack_rejects(self) -> None:
+        rejects, self._rejects = self._rejects, []
+        if rejects:
+            self._rejected.append(reject_table(self._setting.source, rejects))
 
     def blanks(self, count: int = 1) -> None:
         """Units that hold nothing but white space."""
@@ -275,4 +286,7 @@ class Scanner:
         self.tally.stumps = self._shapes.stumps()
         table, minutes, left_out = self._sieve.result()
         statuses = self._spans.statuses() if self._spans else {}
-        return Scanned(self.tally, table, self._rejects, minutes, left_out, statuses, self._sieve.buckets())
+        self._pack_rejects()
+        # Lines that wait for a closer look are told later than those behind them.
+        rejected = pa.concat_tables(self._rejected).sort_by("line") if self._rejected else None
+        return Scanned(self.tally, table, rejected, minutes, left_out, statuses, self._sieve.buckets())

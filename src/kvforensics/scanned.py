@@ -80,7 +80,7 @@ class Scanned:
 
     tally: Tally
     records: pa.Table | None
-    rejects: list[tuple[int, int | None, int | None, str, bytes]]
+    rejects: pa.Table | None
     minutes: list[int]
     left_out: pl.Series
     """Digests of the ids of records that were not kept."""

@@ -1,0 +1,75 @@
+"""What was rejected, where, and why?
+
+A log can be broken in every line, so what is rejected goes to disk where a folder is given, and is read again batch by
+batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+FILE = "rejected.arrow"
+REJECT_SCHEMA = pa.schema(
+    [
+        ("source", pa.string()), ("line", pa.int64()), ("byte_offset", pa.int64()), ("byte_length", pa.int64()),
+        ("reason", pa.string()), ("excerpt", pa.binary()),
+    ]
+)  # fmt: skip
+Reject = tuple[int, int | None, int | None, str, bytes]
+"""Line, byte offset, byte length, reason, and the start of the bytes."""
+
+
+def reject_table(source: str, rejects: list[Reject]) -> pa.Table:
+    """Rejects of a source as a table, by line."""
+    columns = zip(*sorted(rejects, key=lambda r: r[0]), strict=True)
+    return pa.table([pa.repeat(source, len(rejects)), *map(list, columns)], schema=REJECT_SCHEMA)
+
+
+class Rejects:
+    """The rejects of all sources: those of a source are added in order, the sources in any."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._path = None if folder is None else folder / FILE
+        self._held: list[pa.RecordBatch] = []
+        self._writer: pa.ipc.RecordBatchFileWriter | None = None
+        self._where: dict[str, list[int]] = {}
+        self._batches = 0
+
+    def add(self, source: str, table: pa.Table) -> None:
+        """Remember rejects of a source that come after those that are known of it."""
+        for batch in table.combine_chunks().to_batches():
+            self._where.setdefault(source, []).append(self._batches)
+            self._batches += 1
+            if self._path is None:
+                self._held.append(batch)
+                continue
+            if self._writer is None:
+                self._writer = pa.ipc.new_file(str(self._path), REJECT_SCHEMA)
+            self._writer.write_batch(batch)
+
+    def take(self, other: Rejects) -> None:
+        """Remember what another one holds in memory."""
+        for source, places in other._where.items():
+            for place in places:
+                self.add(source, pa.Table.from_batches([other._held[place]]))
+        other._held.clear()
+
+    def close(self) -> None:
+        """Nothing is added any more."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def of(self, source: str) -> Iterator[pa.RecordBatch]:
+        """The rejects of a source by line, once everything is added."""
+        places = self._where.get(source, ())
+        if self._path is None:
+            yield from (self._held[place] for place in places)
+        elif places:
+            # Not mapped, so that what was read does not stay.
+            with pa.OSFile(str(self._path)) as file, pa.ipc.open_file(file) as reader:
+                for place in places:
+                    yield reader.get_batch(place)
