@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from kvforensics.gather import Ingested
-from kvforensics.rejects import REJECT_SCHEMA
+from kvforensics.spooled import REJECT_SCHEMA
 
 
 def rejected(found: Ingested) -> pa.Table:

@@ -16,7 +16,7 @@ from kvforensics.detect import ranked_plans
 from kvforensics.formats import all_formats
 from kvforensics.incident import load_incident
 from kvforensics.ingest import IngestRequest, ingest
-from kvforensics.rejects import Rejects, reject_table
+from kvforensics.spooled import REJECT_SCHEMA, Spooled, reject_table
 from kvforensics.wrappers import all_wrappers
 from rejected import rejected
 
@@ -143,10 +143,10 @@ def test_a_picture_between_the_logs_is_no_broken_evidence(tmp_path: Path) -> Non
 
 
 def test_rejects_of_many_sources_come_in_the_order_of_the_sources_however_they_were_added(tmp_path: Path) -> None:
-    for folder in (None, tmp_path):
-        rejects = Rejects(folder)
+    for path in (None, tmp_path / "rejected.arrow"):
+        rejects = Spooled(REJECT_SCHEMA, path)
         rejects.add("b", reject_table("b", [(2, 5, 1, "syntax", b"x"), (1, 0, 4, "syntax", b"\xff")]))
-        alone = Rejects(None)
+        alone = Spooled(REJECT_SCHEMA, None)
         alone.add("a", reject_table("a", [(1, None, None, "wrong_columns", b"")]))
         rejects.take(alone)
         rejects.add("b", reject_table("b", [(3, 7, 1, "truncated", b"{")]))

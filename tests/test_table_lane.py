@@ -57,7 +57,7 @@ def everything(path: Path, keep: Keep) -> dict[str, Any]:
         "records": found.records.sort_by("line").to_pylist(), "inputs": found.inputs, "settled": found.settled,
         "dropped": found.off_model_dropped, "rejects": rejected(found).to_pylist(),
         "minutes": [(c.minutes.to_pylist(), c.first_us, c.last_us, c.sampled) for c in found.coverage],
-        "raw": [found.raw(r["source"], r["line"]) for r in found.records.sort_by("line").to_pylist()],
+        "raw": sorted(found.raw(found.records)),
     }  # fmt: skip
 
 

@@ -141,7 +141,7 @@ def test_pieces_of_a_cri_line_are_one_record_at_the_first_line(tmp_path: Path) -
     assert (record["line"], record["prompt_tokens_max"]) == (2, 702114)
     start = len(cri("GET /healthz 200"))
     assert (record["byte_offset"], record["byte_length"]) == (start, len(pieces) - 1)
-    assert found.raw(report.source, 2) == pieces[:-1].encode()
+    assert pieces[:-1].encode() in found.raw(found.records)
 
 
 def test_streams_that_interleave_are_joined_each_by_itself(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_streams_that_interleave_are_joined_each_by_itself(tmp_path: Path) -> No
     [report] = found.inputs
     assert (report.lines, report.records, report.framing) == (4, 2, 2)
     assert sorted(found.records["line"].to_pylist()) == [1, 2]
-    assert found.raw(report.source, 1) == "".join(lines[:3])[:-1].encode()
+    assert "".join(lines[:3])[:-1].encode() in found.raw(found.records)
 
 
 def test_a_line_whose_last_piece_never_came_is_a_reject(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ The only place that joins the stages: `check` reads, judges and sums up, `write_
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -171,7 +171,7 @@ class Case:
             writer.kept("queries", {f"{q.stem}.sql": q.data for q in catalog.all_queries()})
             writer.rejected(ingested.rejected())
             if checked.options.evidence:
-                writer.evidence(_blobs(findings, ingested))
+                writer.evidence(ingested.raw(findings))
             writer.document("case.json", {**_case_document(checked), "files": dict(writer.digests)})
             writer.document(
                 "run.json",
@@ -228,14 +228,6 @@ def _result(summary: dict[str, Any], judgement: Judgement, ingested: Ingested, v
 
 def _locators(ingested: Ingested) -> finding.Locators:
     return finding.Locators([(i.source, i.sha256) for i in ingested.inputs])
-
-
-def _blobs(findings: pa.Table, ingested: Ingested) -> Iterator[bytes]:
-    for batch in findings.select(["source", "line"]).to_batches(max_chunksize=finding.BATCH):
-        for row in batch.to_pylist():
-            blob = ingested.raw(row["source"], row["line"])
-            if blob is not None:
-                yield blob
 
 
 def _kept(ingested: Ingested, context: pa.Table, *, keep_all: bool) -> tuple[pa.Table, pa.Table]:

@@ -18,11 +18,11 @@ from kvforensics.coverage import LogCoverage
 from kvforensics.families import settle
 from kvforensics.piece import EMPTY
 from kvforensics.plan import Plan
-from kvforensics.rejects import Rejects
 from kvforensics.scanned import MOST_INTERVALS, Scanned, Tally
 from kvforensics.sealed import WRONG_KEY
 from kvforensics.silence import Presence
 from kvforensics.source import Source
+from kvforensics.spooled import RAW_SCHEMA, Spool
 from kvforensics.sums import SumLog
 from kvforensics.ties import LeftOut
 
@@ -77,7 +77,7 @@ class Ingested:
 
     inputs: tuple[InputReport, ...]
     records: pa.Table
-    rejects: Rejects
+    spool: Spool
     off_model_dropped: int
     settled: tuple[int, int]
     """How many records on the model were left out as settled, by the first part that is FALSE: window, threshold."""
@@ -87,16 +87,18 @@ class Ingested:
     warnings: tuple[tuple[str, str], ...]
     presence: tuple[Presence, ...] = ()
     sums: tuple[SumLog, ...] = ()
-    _raw: dict[tuple[str, int], bytes] = field(default_factory=dict, repr=False)
 
-    def raw(self, source: str, line: int) -> bytes | None:
-        """The raw bytes of a record that may be flagged."""
-        return self._raw.get((source, line))
+    def raw(self, records: pa.Table) -> Iterator[bytes]:
+        """The bytes of records that may be flagged, given by `source` and `line`; Parquet has none."""
+        for report in self.inputs:
+            here = records.filter(pc.equal(records["source"], report.source))["line"]
+            for batch in self.spool.raw.of(report.source) if len(here) else ():
+                yield from batch.filter(pc.is_in(batch["line"], value_set=here.cast(pa.int64())))["raw"].to_pylist()
 
     def rejected(self) -> Iterator[pa.RecordBatch]:
-        """Everything that was rejected, by source in their order and line; see `rejects.REJECT_SCHEMA`."""
+        """Everything that was rejected, by source in their order and line; see `spooled.REJECT_SCHEMA`."""
         for report in self.inputs:
-            yield from self.rejects.of(report.source)
+            yield from self.spool.rejects.of(report.source)
 
 
 @dataclass(slots=True)
@@ -105,7 +107,7 @@ class SourceState:
 
     source: Source
     left_out: LeftOut
-    rejects: Rejects
+    spool: Spool
     plan: Plan | None = None
     tally: Tally = field(default_factory=Tally)
     minutes: set[int] = field(default_factory=set)
@@ -125,9 +127,11 @@ def add_piece(state: SourceState, piece: Scanned) -> None:
     before, tally = state.tally.lines, state.tally
     t = piece.tally
     if piece.records is not None:
-        state.tables.append(_moved(piece.records, before))
+        records = _moved(piece.records, before)
+        state.tables.append(records.drop_columns(["raw"]))
+        state.spool.raw.add(state.source.name, records.select(RAW_SCHEMA.names).filter(pc.is_valid(records["raw"])))
     if piece.rejects is not None:
-        state.rejects.add(state.source.name, _moved(piece.rejects, before))
+        state.spool.rejects.add(state.source.name, _moved(piece.rejects, before))
     for key in ("lines", "records", "rejected", "blank", "framing", "bytes", "stumps", *_LEFT_OUT):
         setattr(tally, key, getattr(tally, key) + getattr(t, key))
     tally.problem = tally.problem or t.problem
@@ -156,7 +160,7 @@ def _moved(table: pa.Table, lines: int) -> pa.Table:
     return table.set_column(at, "line", pc.add(table.column(at), lines)) if lines else table
 
 
-def gather(states: Sequence[SourceState], rejects: Rejects) -> Ingested:
+def gather(states: Sequence[SourceState], spool: Spool) -> Ingested:
     """All sources together; a ledger that does not add up makes its source broken evidence."""
     inputs, coverage, warnings = [], [], []
     known = {f.name: f for s in states if s.plan for f in s.plan.formats}
@@ -198,24 +202,18 @@ def gather(states: Sequence[SourceState], rejects: Rejects) -> Ingested:
         )  # fmt: skip
     records = [table for s in states for table in s.tables]
     coverage = list(_coverage(states, inputs))
-    table = pa.concat_tables(records) if records else EMPTY
+    table = pa.concat_tables(records) if records else EMPTY.drop_columns(["raw"])
     statuses: dict[tuple[str, str], int] = {}
     for state in states:
         add_statuses(statuses, state.statuses)
     table = settle(table, statuses)
-    raw = _raw_of(table)
     return Ingested(
-        tuple(inputs), table.drop_columns(["raw"]), rejects,
+        tuple(inputs), table, spool,
         sum(s.tally.off_model_dropped for s in states),
         (sum(s.tally.settled_in_window for s in states), sum(s.tally.settled_over_threshold for s in states)),
         tuple(coverage), _activity(states), tuple(warnings),
-        tuple(_presence(states, inputs)), tuple(_sums(states)), raw,
+        tuple(_presence(states, inputs)), tuple(_sums(states)),
     )  # fmt: skip
-
-
-def _raw_of(table: pa.Table) -> dict[tuple[str, int], bytes]:
-    flagged = table.filter(pc.is_valid(table["raw"])).select(["source", "line", "raw"])
-    return {(r["source"], r["line"]): r["raw"] for b in flagged.to_batches() for r in b.to_pylist()}
 
 
 def _activity(states: Sequence[SourceState]) -> pa.Table:

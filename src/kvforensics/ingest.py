@@ -27,12 +27,12 @@ from kvforensics.joining import whole_blocks
 from kvforensics.mapping import Mapping
 from kvforensics.piece import Piece, scan_piece
 from kvforensics.recognise import recognise
-from kvforensics.rejects import Rejects
 from kvforensics.scanned import Keep, Scanned, Setting
 from kvforensics.sealed import PrivateKey
 from kvforensics.settled import is_settled
 from kvforensics.source import Source, find_sources, hold_stdin
 from kvforensics.spec import Format
+from kvforensics.spooled import Spool, spool_in
 from kvforensics.ties import NOTHING, LeftOut, seed_ids
 from kvforensics.unread import close_stream, count_unread
 from kvforensics.workers import PARALLEL_FROM
@@ -84,9 +84,9 @@ def ingest(request: IngestRequest, progress: Progress | None = None) -> Ingested
         found = hold_stdin(found, request.spool)
     wanted = NOTHING
     while True:
-        rejects = Rejects(request.spool)
+        spool = spool_in(request.spool)
         with LeftOut(request.spool) as left_out:
-            ingested = _read_all(found, request, progress, left_out, rejects, _kept(request, found, wanted))
+            ingested = _read_all(found, request, progress, left_out, spool, _kept(request, found, wanted))
             seeds = seed_ids(ingested.records, is_settled(request.incident), wanted)
             more = left_out.among(seeds.filter(~seeds.is_in(wanted.implode())))
         if more.is_empty():
@@ -101,10 +101,10 @@ def _kept(request: IngestRequest, found: Sequence[Source], wanted: pl.Series) ->
 
 
 def _read_all(
-    found: Sequence[Source], request: IngestRequest, progress: Progress | None, left_out: LeftOut, rejects: Rejects,
+    found: Sequence[Source], request: IngestRequest, progress: Progress | None, left_out: LeftOut, spool: Spool,
     kept: _Kept,
 ) -> Ingested:  # fmt: skip
-    states = [SourceState(s, left_out, rejects) for s in found]
+    states = [SourceState(s, left_out, spool) for s in found]
     total = sum(s.size or 0 for s in found)
     workers = processes.count(request.workers)
     pool = processes.pool(workers) if workers > 1 and total >= PARALLEL_FROM else None
@@ -120,7 +120,7 @@ def _read_all(
             states[i] = state
             ready.add(i)
             left_out.take(state.left_out)
-            rejects.take(state.rejects)
+            spool.take(state.spool)
             done += state.bytes
             step(0)
         for i, state in enumerate(states):
@@ -131,8 +131,8 @@ def _read_all(
     finally:
         if pool:
             pool.shutdown(cancel_futures=True)
-        rejects.close()
-    return gather(states, rejects)
+        spool.close()
+    return gather(states, spool)
 
 
 def _small_ones(
@@ -153,7 +153,7 @@ def _small_ones(
 
 
 def _read_alone(source: Source, request: IngestRequest, kept: _Kept) -> SourceState:
-    state = SourceState(source, LeftOut(None), Rejects(None))
+    state = SourceState(source, LeftOut(None), spool_in(None))
     _read(state, request, None, 1, lambda _: None, kept)
     return state
 

@@ -18,10 +18,10 @@ from kvforensics.layered import Found, Layered
 from kvforensics.model_id import ModelReader
 from kvforensics.openings import Event, Openings
 from kvforensics.raw import Extractor
-from kvforensics.rejects import Reject, reject_table
 from kvforensics.scanned import Scanned, Setting, Tally
 from kvforensics.sieve import Held, Sieve
 from kvforensics.span_lines import SpanLines, views_of
+from kvforensics.spooled import Reject, reject_table
 from kvforensics.stumps import Shapes
 from kvforensics.table_lane import Counts, TableLane
 from kvforensics.text_lane import TextLane

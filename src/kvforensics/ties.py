@@ -94,7 +94,8 @@ class LeftOut:
         if self._writer is None:
             return
         self._writer.close()
-        with pa.memory_map(str(self._path)) as file, pa.ipc.open_stream(file) as stream:
+        # Not mapped, so that what was read does not stay.
+        with pa.OSFile(str(self._path)) as file, pa.ipc.open_stream(file) as stream:
             for batch in stream:
                 yield pl.Series("id", batch.column(0))
 

@@ -1,23 +1,24 @@
-"""What was rejected, where, and why?
+"""What is needed again only at the end, source by source?
 
-A log can be broken in every line, so what is rejected goes to disk where a folder is given, and is read again batch by
-batch.
+A log can be broken in every line, and the bytes of records are larger than what they say. So both go to disk where a
+folder is given, and are read again batch by batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
-FILE = "rejected.arrow"
 REJECT_SCHEMA = pa.schema(
     [
         ("source", pa.string()), ("line", pa.int64()), ("byte_offset", pa.int64()), ("byte_length", pa.int64()),
         ("reason", pa.string()), ("excerpt", pa.binary()),
     ]
 )  # fmt: skip
+RAW_SCHEMA = pa.schema([("source", pa.large_string()), ("line", pa.int64()), ("raw", pa.large_binary())])
 Reject = tuple[int, int | None, int | None, str, bytes]
 """Line, byte offset, byte length, reason, and the start of the bytes."""
 
@@ -28,18 +29,18 @@ def reject_table(source: str, rejects: list[Reject]) -> pa.Table:
     return pa.table([pa.repeat(source, len(rejects)), *map(list, columns)], schema=REJECT_SCHEMA)
 
 
-class Rejects:
-    """The rejects of all sources: those of a source are added in order, the sources in any."""
+class Spooled:
+    """Rows of all sources: those of a source are added in order, the sources in any."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self._path = None if folder is None else folder / FILE
+    def __init__(self, schema: pa.Schema, path: Path | None) -> None:
+        self._schema, self._path = schema, path
         self._held: list[pa.RecordBatch] = []
         self._writer: pa.ipc.RecordBatchFileWriter | None = None
         self._where: dict[str, list[int]] = {}
         self._batches = 0
 
     def add(self, source: str, table: pa.Table) -> None:
-        """Remember rejects of a source that come after those that are known of it."""
+        """Remember rows of a source that come after those that are known of it."""
         for batch in table.combine_chunks().to_batches():
             self._where.setdefault(source, []).append(self._batches)
             self._batches += 1
@@ -47,10 +48,10 @@ class Rejects:
                 self._held.append(batch)
                 continue
             if self._writer is None:
-                self._writer = pa.ipc.new_file(str(self._path), REJECT_SCHEMA)
+                self._writer = pa.ipc.new_file(str(self._path), self._schema)
             self._writer.write_batch(batch)
 
-    def take(self, other: Rejects) -> None:
+    def take(self, other: Spooled) -> None:
         """Remember what another one holds in memory."""
         for source, places in other._where.items():
             for place in places:
@@ -64,7 +65,7 @@ class Rejects:
             self._writer = None
 
     def of(self, source: str) -> Iterator[pa.RecordBatch]:
-        """The rejects of a source by line, once everything is added."""
+        """The rows of a source in order, once everything is added."""
         places = self._where.get(source, ())
         if self._path is None:
             yield from (self._held[place] for place in places)
@@ -73,3 +74,30 @@ class Rejects:
             with pa.OSFile(str(self._path)) as file, pa.ipc.open_file(file) as reader:
                 for place in places:
                     yield reader.get_batch(place)
+
+
+@dataclass(frozen=True, slots=True)
+class Spool:
+    """What was rejected, and the bytes of records that may be flagged."""
+
+    rejects: Spooled
+    raw: Spooled
+
+    def take(self, other: Spool) -> None:
+        """Remember what another one holds in memory."""
+        self.rejects.take(other.rejects)
+        self.raw.take(other.raw)
+
+    def close(self) -> None:
+        """Nothing is added any more."""
+        self.rejects.close()
+        self.raw.close()
+
+
+def spool_in(folder: Path | None) -> Spool:
+    """A spool with its files in a folder, or in memory."""
+
+    def of(schema: pa.Schema, name: str) -> Spooled:
+        return Spooled(schema, None if folder is None else folder / name)
+
+    return Spool(of(REJECT_SCHEMA, "rejected.arrow"), of(RAW_SCHEMA, "raw.arrow"))
