@@ -63,7 +63,7 @@ def normalise(
     """The canonical rows of a raw batch that already has the column `model_match`."""
     times = read_starts(raw, fmt.zone if zone is None else zone, incident)
     if zone is not None and zone != fmt.zone:
-        times = _with_unzoned(times, read_starts(raw, fmt.zone, incident))
+        times = _with_unzoned(times, read_starts(raw, fmt.zone, incident), zone)
     limits = _limits(incident)
     tokens = _tokens(raw, fmt, limits)
     frame = pl.concat([raw, times, tokens], how="horizontal").with_columns(*_served(fmt)).with_columns(*_who(tenant_by))
@@ -188,13 +188,15 @@ def read_starts(raw: pl.DataFrame, zone: str | None, incident: Incident) -> pl.D
     )  # fmt: skip
 
 
-def _with_unzoned(stated: pl.DataFrame, unstated: pl.DataFrame) -> pl.DataFrame:
+def _with_unzoned(stated: pl.DataFrame, unstated: pl.DataFrame, zone: str) -> pl.DataFrame:
     """The starts, and what they would be had nobody stated a zone for this log; null where that changes nothing."""
     ends = ("started_earliest", "started_latest")
     differs = pl.any_horizontal(pl.col(e).ne_missing(pl.col(f"un_{e}")) for e in ends)
     both = stated.hstack(unstated.select(pl.col(e).alias(f"un_{e}") for e in ends))
+    # A time in UTC needs no zone to be placed, so that only here it shows who said that it is one.
+    basis = pl.when(differs & (pl.col("time_basis") == "offset")).then(pl.lit(f"assumed:{zone}")).otherwise("time_basis")
     return both.with_columns(
-        pl.when(differs).then(f"un_{e}").alias(e.replace("started", "unzoned")) for e in ends
+        basis.alias("time_basis"), *(pl.when(differs).then(f"un_{e}").alias(e.replace("started", "unzoned")) for e in ends)
     ).drop(f"un_{e}" for e in ends)  # fmt: skip
 
 
