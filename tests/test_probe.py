@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kvforensics.decode import decode_unit
 from kvforensics.probe import Probe
+
+
+class Line(msgspec.Struct):
+    """What is read of a line."""
+
+    model: str | None = None
+    at: str | int | None = None
+
 
 GOOD = st.builds(
     lambda model, at, pad: json.dumps({"model": model, "at": at, "pad": pad}).encode(),
@@ -24,11 +33,12 @@ BAD = st.sampled_from(
 
 @given(st.lists(GOOD | BAD, min_size=1, max_size=40))
 def test_a_line_that_the_probe_reads_is_a_record_with_that_model(lines: list[bytes]) -> None:
-    rows = Probe("model", "at").block(b"\n".join(lines) + b"\n", b"\n", len(lines))
-    for line, model, time in zip(lines, [r.model for r in rows], [r.time for r in rows], strict=True):
+    rows, whole = Probe(Line).block(b"\n".join(lines) + b"\n", b"\n", len(lines))
+    assert whole == (None not in rows)
+    for line, row in zip(lines, rows, strict=True):
         decoded = decode_unit(line)
-        if model is not None:
+        if row is not None:
             assert decoded.reject is None
-            assert (decoded.value["model"], decoded.value["at"]) == (model, time)
+            assert (decoded.value.get("model"), decoded.value.get("at")) == (row.model, row.at)
         elif decoded.reject is None:
             assert not isinstance(decoded.value.get("model"), str)

@@ -1,59 +1,39 @@
-"""Which lines of a known layout need no close look?
+"""Which lines of a log need no close look?
 
 Most lines are plainly about another model, or on the model with a prompt that is plainly small. Both are outside
-whatever else they say, so a few of their keys are enough. Everything that is not plain, a key given twice, an escape in a
-key, a count that is no number, goes the careful way.
+whatever else they say, so a few of their fields are enough. Everything that is not plain, a key given twice, an escape in
+a key, a count that is no number, a shape not seen before, goes the careful way.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, compress
-from operator import attrgetter
 from typing import Any
 
 import polars as pl
 
+from kvforensics.envelope import Unit
 from kvforensics.framing import Block
+from kvforensics.learned import Learned, Rows
 from kvforensics.model_id import ModelReader
 from kvforensics.paths import text_of
-from kvforensics.probe import Probe
-from kvforensics.slot_text import microseconds
+from kvforensics.raw import Extractor
+from kvforensics.reading import NARROW, TIMES, WIDE, Reading, Wrapping
+from kvforensics.sealed import MARK
+from kvforensics.small import are_small, are_times, values
 from kvforensics.spec import Format
 from kvforensics.ties import id_digests
 
-Near = tuple[bytes, int, int]
+Near = tuple[bytes, int, int | None]
 """A line that needs a closer look, with its number and its offset."""
 WAITING = 4096
-_TIMES = ("start", "stamp", "end")
-_NESTED = re.compile(r"[.\[~*]")
-_ESCAPED_KEY = re.compile(rb"\\u00[4-7]")
-_SETTLING = ("cache_read", "cache_write", "total", "request_bytes")
-"""Slots beside the prompt that could move its bounds: a line that has one is looked at closely."""
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Where the keys are that settle a line: plain keys of its object. `others` are names that must not occur at all."""
-
-    format: Format
-    model: str
-    time_slot: str | None
-    time: str | None
-    prompt: str | None
-    duration: tuple[str, str] | None
-    from_cache: tuple[str, ...]
-    ids: tuple[str, ...]
-    nested_ids: tuple[bytes, ...]
-    others: tuple[bytes, ...]
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The keys beside model and time, in the order in which a probe reads them."""
-        plain = (self.prompt, self.duration[0] if self.duration else None)
-        return tuple(dict.fromkeys(k for k in (*plain, *self.from_cache, *self.ids) if k is not None))
+UNITS_BYTES = 1 << 18
+FULL = 1 << 18
+"""So many lines may pass before what stays of them is taken."""
+MAX_NAMES = 1 << 16
+SPANS = (*TIMES, "duration")
 
 
 @dataclass(slots=True)
@@ -63,172 +43,231 @@ class Passed:
     off_model: int = 0
     times: list[Any] = field(default_factory=list)
     ids: list[Any] = field(default_factory=list)
-    settled_times: list[Any] = field(default_factory=list)
-    settled_durations: list[str | None] = field(default_factory=list)
+    settled: int = 0
+    starts: dict[str, list[Any]] = field(default_factory=lambda: {slot: [] for slot in SPANS})
 
 
 class Lane:
     """Passes the plain lines of blocks and yields the others."""
 
-    def __init__(self, layout: Layout, reader: ModelReader, below: int | None, wanted: pl.Series) -> None:
+    def __init__(
+        self, extractors: Sequence[Extractor], reader: ModelReader, below: int | None, wanted: pl.Series,
+        layers: Sequence[tuple[Wrapping, bool]] = (), *, inside: bool = False,
+    ) -> None:  # fmt: skip
         """`below` is the count under which a prompt settles its line, None to settle none.
 
-        `wanted` are digests of ids whose lines are wanted whole.
+        `wanted` are digests of ids whose lines are wanted whole. `layers` may be around a record; `inside` says that some
+        are, and that they may know the time of a record that does not say it.
         """
-        self.layout = layout
-        self.passed = Passed()
-        self._reader = reader
-        self._others: set[str | None] = set()
-        self._below = below if layout.prompt is not None else None
-        self._wanted = wanted
-        self._narrow = Probe(layout.model, layout.time, layout.ids)
-        self._narrow_ids = tuple(attrgetter(f"a{i}") for i in range(len(layout.ids)))
-        self._wide = Probe(layout.model, layout.time, layout.keys)
-        named = {key: attrgetter(f"a{i}") for i, key in enumerate(layout.keys)}
-        self._prompt = named.get(layout.prompt or "")
-        self._duration = named[layout.duration[0]] if layout.duration else None
-        self._cached = tuple(named[k] for k in layout.from_cache)
-        self._ids = tuple(named[k] for k in layout.ids)
-        self._model_key = _quoted(layout.model)
-        once = {layout.model: attrgetter("model"), **named} | ({layout.time: attrgetter("time")} if layout.time else {})
-        self._once = tuple((_quoted(key), get) for key, get in once.items())
+        self.passed: dict[str, tuple[Format, Passed]] = {}
+        self._reader, self._below, self._wanted = reader, below, wanted
+        self._inside = inside
+        self._narrow = Learned(extractors, NARROW, layers)
+        self._wide = Learned(extractors, WIDE, layers)
+        self._others: set[Any] = set()
+        self._verdicts: dict[tuple[bool, tuple[Any, ...]], Any] = {}
         self._waiting: list[Near] = []
+        self._units: list[Unit] = []
+        self._size = 0
+
+    @property
+    def joint(self) -> bytes:
+        """What may stand between units that have line ends inside."""
+        return self._narrow.joint
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much has passed that it should be taken."""
+        return any(len(p.times) >= FULL for _, p in self.passed.values())
 
     def take(self, block: Block, newline: bytes) -> Iterator[Near]:
         """Reads a block; yields lines that need a closer look once enough of them wait."""
-        data = block.data
-        count = block.lines
-        rows = self._narrow.block(data, newline, count)
-        models = [r.model for r in rows]
-        others = self._others
-        others.update(m for m in set(models).difference(others) if m is not None and self._reader.is_plainly_other(m))
-        near = [i for i, m in enumerate(models) if m not in others]
-        lines: list[bytes] | None = None
-        if _ESCAPED_KEY.search(data) or data.count(self._model_key) != count - models.count(None):
-            lines = data.split(newline)
-            near = [i for i, m in enumerate(models) if m not in others or not self._is_plain(lines[i])]
-        if any(name in data for name in self.layout.nested_ids):
-            lines = lines or data.split(newline)
-            hidden = (i for i, line in enumerate(lines[:count]) if any(n in line for n in self.layout.nested_ids))
-            near = sorted({*near, *hidden})
-        passed = self.passed
-        if not self._wanted.is_empty():
-            near = sorted({*near, *self._wanted_rows(rows, self._narrow_ids)})
-        passed.off_model += count - len(near)
-        times = [r.time for r in rows]
-        ids = [list(map(get, rows)) for get in self._narrow_ids]
+        near = self._near(block.data, newline, block.lines)
         if near:
-            lines = lines or data.split(newline)
+            lines = block.data.split(newline)
             ends = list(accumulate(map(len, lines)))
-            for i in near:
-                times[i] = None
-                for column in ids:
-                    column[i] = None
-                line = lines[i]
-                self._waiting.append((line, block.first_line + i, block.offset + ends[i] - len(line) + i * len(newline)))
-        passed.times += times
-        for column in ids:
-            passed.ids += column
+            self._waiting += [
+                (lines[i], block.first_line + i, block.offset + ends[i] - len(lines[i]) + i * len(newline)) for i in near
+            ]
         if len(self._waiting) >= WAITING:
             yield from self.rest()
 
+    def hold(self, unit: Unit) -> bool:
+        """Holds an element of a document; whether the elements that are held are worth a block."""
+        self._units.append(unit)
+        self._size += len(unit.data)
+        return self._size >= UNITS_BYTES
+
+    def take_held(self) -> Iterator[Near]:
+        """The same as `take` of the elements that are held."""
+        units, self._units, self._size = self._units, [], 0
+        if units:
+            # Elements may have line ends inside.
+            data = self.joint.join([u.data for u in units]) + self.joint
+            self._waiting += [
+                (units[i].data, units[i].ordinal, units[i].offset) for i in self._near(data, self.joint, len(units))
+            ]
+        if len(self._waiting) >= WAITING:
+            yield from self.rest()
+
+    def _near(self, data: bytes, newline: bytes, count: int) -> Sequence[int]:
+        """The places of units that need a closer look; the others are passed."""
+        rows = self._narrow.read(data, newline, count)
+        return range(count) if rows is None else sorted(self._pass(rows))
+
     def rest(self) -> Iterator[Near]:
         """The lines that still wait and need a closer look."""
+        if self._units:
+            yield from self.take_held()
         waiting, self._waiting = self._waiting, []
-        yield from waiting if self._below is None or not waiting else self._settle(waiting)
+        if self._below is None or not waiting:
+            yield from waiting
+            return
+        joint = self._wide.joint
+        rows = self._wide.read(joint.join([line for line, _, _ in waiting]) + joint, joint, len(waiting))
+        if rows is not None and MARK in rows.data:
+            rows.barred.update(i for i, (line, _, _) in enumerate(waiting) if MARK in line)
+        left = set(range(len(waiting))) if rows is None else self._settle(rows)
+        yield from (waiting[i] for i in sorted(left))
 
-    def _is_plain(self, line: bytes) -> bool:
-        return line.count(self._model_key) == 1 and not _ESCAPED_KEY.search(line)
+    def take_passed(self) -> list[tuple[Format, Passed]]:
+        """What has passed since it was asked the last time, by format."""
+        passed, self.passed = list(self.passed.values()), {}
+        return passed
 
-    def _wanted_rows(self, rows: Sequence[Any], getters: Sequence[Callable[[Any], Any]]) -> Iterator[int]:
-        for get in getters:
-            digests = id_digests(texts(list(map(get, rows))))
-            yield from digests.is_in(self._wanted.implode()).fill_null(value=False).arg_true()
+    def _pass(self, rows: Rows) -> set[int]:
+        """The places of rows that are not plainly about another model; the others are passed."""
+        left = set(rows.left)
+        calm = rows.are_calm()
+        for reading, at, own in rows.groups:
+            if reading is None or (self._inside and not reading.times):
+                left.update(at)
+                continue
+            far = self._are_others(list(map(reading.slots["model"][0].get, own)), reading.format.nothing)
+            self._bar(far, reading, at, own, rows, calm=calm, every=False)
+            ids = [values(own, f) for f in reading.ids]
+            self._bar_wanted(far, ids)
+            times = values(own, reading.times[0]) if reading.times else [None] * len(own)
+            if len(reading.times) > 1 or (reading.times and reading.format.nothing):
+                nothing = ("", *reading.format.nothing)
+                far = [a and t not in nothing for a, t in zip(far, times, strict=True)]
+            passed = self._passed(reading.format)
+            count = far.count(True)
+            passed.off_model += count
+            if count < len(far):
+                left.update(i for i, a in zip(at, far, strict=True) if not a)
+                passed.times += compress(times, far)
+                for column in ids:
+                    passed.ids += compress(column, far)
+            else:
+                passed.times += times
+                for column in ids:
+                    passed.ids += column
+        return left
 
-    def _settle(self, waiting: list[Near]) -> list[Near]:
-        """Those of the waiting lines that are not settled; the others are passed."""
-        layout, below = self.layout, self._below or 0
-        data = b"\n".join([line for line, _, _ in waiting]) + b"\n"
-        rows = self._wide.block(data, b"\n", len(waiting))
-        clean = not _ESCAPED_KEY.search(data) and all(name not in data for name in layout.others)
-        clean = clean and all(data.count(key) == sum(v is not None for v in map(get, rows)) for key, get in self._once)
-        small = [self._is_small(r, below) and (clean or self._is_clean(n[0])) for r, n in zip(rows, waiting, strict=True)]
-        if not self._wanted.is_empty():
-            for at in self._wanted_rows(rows, self._ids):
-                small[at] = False
-        passed = self.passed
-        settled = list(compress(rows, small))
-        for get in self._ids:
-            passed.ids += map(get, settled)
-        passed.settled_times += [r.time for r in settled]
-        if layout.duration is not None and self._duration is not None:
-            unit = layout.duration[1]
-            passed.settled_durations += [microseconds(value, unit) for value in map(self._duration, settled)]
-        else:
-            passed.settled_durations += [None] * len(settled)
-        return [n for n, s in zip(waiting, small, strict=True) if not s]
+    def _are_others(self, models: Sequence[Any], nothing: Sequence[str]) -> list[bool]:
+        """Which of the names are plainly those of other models."""
+        others = self._others
+        distinct = set(models)
+        new = distinct.difference(others)
+        if len(others) + len(new) > MAX_NAMES:
+            others.clear()
+        others.update(m for m in new if type(m) is str and not _may_open(m) and self._reader.is_plainly_other(m))
+        far = distinct.intersection(others).difference(nothing)
+        return [True] * len(models) if len(far) == len(distinct) else [m in far for m in models]
 
-    def _is_small(self, row: Any, below: int) -> bool:
-        prompt = self._prompt(row) if self._prompt else None
-        # A line without a time of its own may have one from a layer around it.
-        if type(prompt) is not int or not 0 < prompt < below or row.time is None or type(row.time) is bool:
-            return False
-        for cached in self._cached:
-            said = cached(row)
-            if said is not None and said is not False:
-                return False
-        return True
+    def _bar(
+        self, plain: list[bool], reading: Reading, at: Sequence[int], own: Sequence[Any], rows: Rows, *, calm: bool,
+        every: bool,
+    ) -> None:  # fmt: skip
+        """Bars rows that say something else than what is read of them, or that need a closer look as they are."""
+        if not calm:
+            for k, i in enumerate(at):
+                plain[k] = plain[k] and rows.is_clean(i, reading, every=every)
+        for get in reading.texts:
+            for k, text in enumerate(map(get, own)):
+                if type(text) is str and _may_open(text):
+                    plain[k] = False
+        if rows.barred:
+            for k, i in enumerate(at):
+                plain[k] = plain[k] and i not in rows.barred
 
-    def _is_clean(self, line: bytes) -> bool:
-        """Whether each key occurs at most once, none is spelled with escapes, and nothing else could move the bounds."""
-        if _ESCAPED_KEY.search(line) or any(name in line for name in self.layout.others):
-            return False
-        return all(line.count(key) <= 1 for key, _ in self._once)
+    def _bar_wanted(self, plain: list[bool], ids: Sequence[Sequence[Any]]) -> None:
+        if self._wanted.is_empty():
+            return
+        for column in ids:
+            for k in id_digests(texts(list(column))).is_in(self._wanted.implode()).fill_null(value=False).arg_true():
+                plain[k] = False
+
+    def _settle(self, rows: Rows) -> set[int]:
+        """The places of rows that are not settled; the others are passed."""
+        left = set(rows.left)
+        calm = rows.are_calm()
+        for reading, at, own in rows.groups:
+            if reading is None or not reading.times:
+                left.update(at)
+                continue
+            verdicts = self._models(reading, own)
+            plain = [v is not _UNSURE for v in verdicts]
+            self._bar(plain, reading, at, own, rows, calm=calm, every=True)
+            ids = [values(own, f) for f in reading.ids]
+            self._bar_wanted(plain, ids)
+            small = are_small(reading, own, self._below or 0)
+            starts = {slot: values(own, fields[0], slot) for slot in SPANS if (fields := reading.slots[slot])}
+            for slot in TIMES:
+                column = starts.get(slot, ())
+                if not are_times(column, reading.format.nothing):
+                    plain = [a and are_times([t], reading.format.nothing) for a, t in zip(plain, column, strict=True)]
+            if len(reading.slots["duration"]) > 1:
+                plain = [a and d is not None for a, d in zip(plain, starts["duration"], strict=True)]
+            passed = self._passed(reading.format)
+            other = [a and v is False for a, v in zip(plain, verdicts, strict=True)]
+            done = [a and s and v is not False for a, s, v in zip(plain, small, verdicts, strict=True)]
+            left.update(i for i, o, d in zip(at, other, done, strict=True) if not (o or d))
+            gone = [o or d for o, d in zip(other, done, strict=True)]
+            for column in ids:
+                passed.ids += compress(column, gone)
+            passed.off_model += other.count(True)
+            passed.settled += done.count(True)
+            passed.times += compress(next(starts[t] for t in TIMES if t in starts), gone)
+            for slot in SPANS:
+                passed.starts[slot] += compress(starts[slot], done) if slot in starts else [None] * done.count(True)
+        return left
+
+    def _models(self, reading: Reading, own: Sequence[Any]) -> list[Any]:
+        """Whether each row is on the model, as far as it is plain."""
+        said = []
+        for slot in ("model", "provider", "host"):
+            fields = reading.slots[slot]
+            if fields and fields[0].unit:
+                return [_UNSURE] * len(own)
+            said.append(list(map(fields[0].get, own)) if fields else [reading.format.constants.get(slot)] * len(own))
+        serves, nothing = reading.format.provider_serves, reading.format.nothing
+        keys = list(zip(*said, strict=True))
+        distinct = set(keys)
+        if len(self._verdicts) + len(distinct) > MAX_NAMES:
+            self._verdicts.clear()
+        for key in distinct:
+            if (serves, key) not in self._verdicts:
+                plain = all(k is None or _is_plain(k, nothing) for k in key)
+                verdict = self._reader.read(*key, provider_serves=serves) if plain else _UNSURE
+                self._verdicts[serves, key] = verdict
+        return [self._verdicts[serves, key] for key in keys]
+
+    def _passed(self, fmt: Format) -> Passed:
+        return self.passed.setdefault(fmt.name, (fmt, Passed()))[1]
 
 
-def layout_of(fmt: Format) -> Layout | None:
-    """The layout of a format whose model and time are plain keys of the line and of which nothing else needs a look."""
-    models = fmt.fields.get("model", ())
-    times = [(slot, path) for slot in _TIMES for path in fmt.fields.get(slot, ())]
-    if len(models) != 1 or len(times) > 1 or any(_NESTED.search(p) or "|" in p for p in (*models, *(p for _, p in times))):
-        return None
-    if fmt.framing or fmt.aggregates or fmt.chatter or fmt.opening or fmt.pattern or fmt.constants:
-        return None
-    if "sample_interval" in fmt.fields:
-        return None
-    slot, time = times[0] if times else (None, None)
-    ids = tuple(dict.fromkeys(p for paths in (fmt.fields.get("record_id", ()), *fmt.ids.values()) for p in paths))
-    plain_ids = tuple(p for p in ids if not _NESTED.search(p))
-    durations = fmt.fields.get("duration", ())
-    prompt = fmt.fields.get("prompt", ())
-    settling = [p for slot in _SETTLING for p in fmt.fields.get(slot, ())] + [p for p in ids if _NESTED.search(p)]
-    heads = {_head(p) for p in settling}
-    settles = (
-        bool(prompt) and not _NESTED.search(prompt[0]) and len(durations) <= 1
-        and not any(_NESTED.search(p) for p in (*durations, *fmt.fields.get("from_cache", ())))
-        and "" not in heads and fmt.cache_rule != "exclusive"
-    )  # fmt: skip
-    name, _, unit = durations[0].partition("|") if durations else ("", "", "")
-    return Layout(
-        fmt, models[0], slot, time, prompt[0] if settles else None,
-        (name, unit or fmt.duration_unit) if durations and settles else None,
-        tuple(fmt.fields.get("from_cache", ())) if settles else (), plain_ids,
-        tuple(dict.fromkeys(_opening(_head(p)) for p in ids if _NESTED.search(p))),
-        tuple(map(_opening, sorted(heads))),
-    )  # fmt: skip
+_UNSURE: Any = object()
 
 
-def _head(path: str) -> str:
-    return _NESTED.split(path)[0].partition("|")[0]
+def _may_open(text: str) -> bool:
+    """Whether a text may be JSON or events kept as text, in which paths go on."""
+    return text[:1] <= " " or text[0] in "{[" or text[0] > "~" or "data:" in text[:4096]
 
 
-def _opening(name: str) -> bytes:
-    """How a key begins, also one that is spelled flat with dots behind it."""
-    return f'"{name}'.encode()
-
-
-def _quoted(key: str) -> bytes:
-    return f'"{key}"'.encode()
+def _is_plain(text: Any, nothing: Sequence[str]) -> bool:
+    return type(text) is str and text not in nothing and not _may_open(text)
 
 
 def texts(values: list[Any]) -> pl.Series:

@@ -32,8 +32,8 @@ class Layer:
     def __init__(self, wrapper: Wrapper) -> None:
         self.wrapper = wrapper
         self.prefix = re.compile(wrapper.pattern.encode()) if wrapper.pattern else None
-        self._signature = tuple(tuple(_term(t) for t in terms) for terms in wrapper.signature)
-        self.keys = frozenset(steps[0].split(".")[0] for terms in self._signature for steps, wanted in terms if wanted)
+        self.signature = tuple(tuple(_term(t) for t in terms) for terms in wrapper.signature)
+        self.keys = frozenset(steps[0].split(".")[0] for terms in self.signature for steps, wanted in terms if wanted)
         self.takes_lists = any(key[0] == "[" for key in self.keys)
         self._messages = tuple(compile_path(p) for p in wrapper.message)
         self._bodies = tuple(compile_path(p) for p in wrapper.body)
@@ -49,7 +49,7 @@ class Layer:
 
     def matches(self, value: Any) -> bool:
         """Whether a decoded value is of this layer."""
-        return any(all(_present(value, steps) is wanted for steps, wanted in terms) for terms in self._signature)
+        return any(all(_present(value, steps) is wanted for steps, wanted in terms) for terms in self.signature)
 
     def is_framing(self, value: Any) -> bool:
         """Whether the unit only repeats or announces others."""

@@ -93,7 +93,7 @@ def _stream(scanner: Scanner, stream: Readable, plan: Plan, size: int) -> None:
 def _json(scanner: Scanner, stream: Readable, plan: Plan) -> None:
     for item in json_units(stream, plan.units):
         if isinstance(item, Unit):
-            scanner.unit(item.data, item.ordinal, item.offset, item.context)
+            scanner.element(item)
         elif isinstance(item, Reject):
             scanner.reject(item.ordinal, item.offset, item.length, item.reason, item.data)
         else:

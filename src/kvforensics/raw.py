@@ -32,30 +32,35 @@ class Extractor:
 
     def __init__(self, fmt: Format, tenant_by: str | None = None) -> None:
         self.format = fmt
-        self._slots = {
+        self.slots = {
             slot: tuple(_with_unit(p, fmt.duration_unit) for p in paths) for slot, paths in fmt.fields.items()
         }
-        self._slots |= {
+        self.slots |= {
             f"id_{kind}": tuple(_with_unit(p, "") for p in paths) for kind, paths in fmt.ids.items() if kind in ID_KINDS
         }
         if tenant_by and tenant_by not in ("tenant", "key", "user", "client_ip", "user_agent", "node"):
-            self._slots["tenant"] = (_with_unit(tenant_by, ""),)
-        self._signature = tuple(tuple(_term(term) for term in terms) for terms in fmt.signature)
-        steps = [p for paths in self._slots.values() for p, _ in paths]
+            self.slots["tenant"] = (_with_unit(tenant_by, ""),)
+        self.signature = tuple(tuple(_term(term) for term in terms) for terms in fmt.signature)
+        steps = [p for paths in self.slots.values() for p, _ in paths]
         self._opened = tuple(dict.fromkeys(p[0] for p in steps if len(p) > 1 and p[0][0] not in "[~*"))
         self.roots = tuple(dict.fromkeys(p[0] for p in steps if p[0][0] not in "[~*"))
         """The names below which values are, or which are values themselves."""
-        signature = [p for terms in self._signature for p, _ in terms]
+        signature = [p for terms in self.signature for p, _ in terms]
         self._search = any(path[0][0] in "[~*" or "**" in path for path in steps)
         self._search_signature = any(step[0] in "~*" for path in signature for step in path)
         self._shapes_match: ShapeCache[bool] = ShapeCache(self._looks_like)
         self._shapes_places: ShapeCache[dict[str, tuple[tuple[Place, str], ...]]] = ShapeCache(self._places)
-        asked = [term for terms in self._signature for term in terms]
+        asked = [term for terms in self.signature for term in terms]
         plain = all(wanted and len(path) == 1 and path[0][0] not in "[~*" for path, wanted in asked)
-        self._keys = tuple(frozenset(path[0] for path, _ in terms) for terms in self._signature) if plain else None
+        self._keys = tuple(frozenset(path[0] for path, _ in terms) for terms in self.signature) if plain else None
         self._framing = tuple((*_with_unit(path, ""), wanted) for path, wanted in fmt.framing)
         self._requests, self._sums = compile_terms(fmt.requests), compile_terms(fmt.sums)
         self._rules = tuple((compile_term(term), rule) for term, rule in fmt.cache_rules)
+
+    @property
+    def deciding(self) -> tuple[Path, ...]:
+        """The paths of which a value decides whether a unit is a request of its own."""
+        return (*(path for path, _, _ in self._framing), *(t.steps for terms in self._requests for t in terms))
 
     def matches(self, record: Any) -> bool:
         """Whether the record has the shape of the format."""
@@ -67,8 +72,12 @@ class Extractor:
             return type(record) is dict and any(record.keys() >= keys for keys in self._keys)
         return self._looks_like(record)
 
+    def alternatives(self, record: Any) -> list[int]:
+        """Which alternatives of the signature the record meets."""
+        return [n for n, terms in enumerate(self.signature) if all(present(record, s) is w for s, w in terms)]
+
     def _looks_like(self, record: Any) -> bool:
-        return any(all(_present(record, steps) is wanted for steps, wanted in terms) for terms in self._signature)
+        return any(all(present(record, steps) is wanted for steps, wanted in terms) for terms in self.signature)
 
     def is_framing(self, record: Any) -> bool:
         """Whether the unit belongs to the format but is no request of its own."""
@@ -87,7 +96,7 @@ class Extractor:
         if fmt.view or fmt.opening or fmt.aggregates or self._requests:
             return None
         opened = frozenset(self._opened) if self._search else frozenset()
-        return Asked(self._slots, self._signature, self._framing, opened, not (self._sums or self._rules))
+        return Asked(self.slots, self.signature, self._framing, opened, not (self._sums or self._rules))
 
     def adds_up(self, record: Any) -> bool:
         """Whether the unit may be a sum of several model calls."""
@@ -98,7 +107,7 @@ class Extractor:
 
         `telling` leaves all but `TELLING` null: enough to see which records are of another model.
         """
-        slots = {k: v for k, v in self._slots.items() if k in TELLING} if telling else self._slots
+        slots = {k: v for k, v in self.slots.items() if k in TELLING} if telling else self.slots
         if self._search:
             columns = self._by_shape([self._open(r) for r in records] if self._opened else records, slots)
         else:
@@ -132,7 +141,7 @@ class Extractor:
     def _places(self, record: Any) -> dict[str, tuple[tuple[Place, str], ...]]:
         return {
             slot: tuple(dict.fromkeys((place, unit) for steps, unit in paths for place in places(record, steps)))
-            for slot, paths in self._slots.items()
+            for slot, paths in self.slots.items()
         }
 
     def _open(self, record: Any) -> Any:
@@ -221,9 +230,19 @@ def _by_folded(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _below(steps: Path, heads: _Heads) -> list[Any] | None:
+    flat = heads.flat(steps)
+    nested = _nested(steps, heads)
+    if flat is None or nested is None:
+        return flat if nested is None else nested
+    # Some records of the batch may be nested and others flat.
+    heads_there = heads.plain(steps[0]) or flat
+    return [f if h is None and n is None else n for n, f, h in zip(nested, flat, heads_there, strict=True)]
+
+
+def _nested(steps: Path, heads: _Heads) -> list[Any] | None:
     head = heads.opened(steps[0])
     if head is None:
-        return heads.flat(steps)
+        return None
     values, names = head
     if names is None:
         return [None if v is None else lookup(v, steps[1:]) for v in values]
@@ -269,8 +288,8 @@ def _term(term: str) -> tuple[Path, bool]:
     return (compile_path(term[1:]), False) if term.startswith("!") else (compile_path(term), True)
 
 
-def _present(record: Any, steps: Path) -> bool:
-    """A key that is there with null counts as present at the top level."""
+def present(record: Any, steps: Path) -> bool:
+    """Whether a path leads to something. A key that is there with null counts as present at the top level."""
     if lookup(record, steps) is not None:
         return True
     parent = lookup(record, steps[:-1]) if len(steps) > 1 else record

@@ -6,14 +6,14 @@ model as early as it can, and hands the rest to `normalise` in batches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import pyarrow as pa
-
 from kvforensics.decode import decode_unit, once
+from kvforensics.envelope import Unit
 from kvforensics.framing import Block
-from kvforensics.lane import Lane, layout_of
+from kvforensics.lane import Lane, Near
+from kvforensics.layer import Layer
 from kvforensics.layered import Found, Layered
 from kvforensics.model_id import ModelReader
 from kvforensics.openings import Event, Openings
@@ -21,7 +21,7 @@ from kvforensics.raw import Extractor
 from kvforensics.scanned import Scanned, Setting, Tally
 from kvforensics.sieve import Held, Sieve
 from kvforensics.span_lines import SpanLines, views_of
-from kvforensics.spooled import Reject, reject_table
+from kvforensics.spooled import PieceRejects
 from kvforensics.stumps import Shapes
 from kvforensics.table_lane import Counts, TableLane
 from kvforensics.text_lane import TextLane
@@ -47,11 +47,10 @@ class Scanner:
         self._pending: list[Held] = []
         self._held = 0
         self._shapes = Shapes()
-        self._rejects: list[Reject] = []
-        self._rejected: list[pa.Table] = []
-        self._lane = self._open_lane()
+        self._rejects = PieceRejects(setting.source)
         self.tally = Tally()
         self._views = views_of(setting.formats)
+        self._lane = self._open_lane()
         passes = None if setting.keep == "all" else self._reader.is_plainly_other
         self._spans = SpanLines(setting.formats, passes, setting.wanted, self) if "otlp" in self._views else None
         self._sieve = Sieve(setting, self.tally, self._reader)
@@ -78,8 +77,7 @@ class Scanner:
         if self._lane is not None and self._layered is None:
             if not self._shapes.known:
                 self._learn(block.data, newline)
-            for near in self._lane.take(block, newline):
-                self.unit(*near)
+            self._take(self._lane.take(block, newline))
             return
         lines = block.data.split(newline)
         if not lines[-1]:
@@ -114,9 +112,29 @@ class Scanner:
 
     def _open_lane(self) -> Lane | None:
         s = self._setting
-        layout = layout_of(s.formats[0]) if s.keep != "all" else None
+        own = [e for e in self._extractors if not e.format.pattern]
+        if s.keep == "all" or self._views or not own:
+            return None
         below = s.incident.uncertain_from if s.keep == "open" else None
-        return None if layout is None else Lane(layout, self._reader, below, s.wanted)
+        layers = [(Layer(w), w.last_resort) for w in s.wrappers if w.signature] if s.layered else ()
+        return Lane(own, self._reader, below, s.wanted, layers, inside=s.layered)
+
+    def _take(self, near: Iterable[Near]) -> None:
+        """Takes the lines that a lane leaves, and what it let pass where that is much."""
+        for line in near:
+            self.unit(*line)
+        if self._lane is not None and self._lane.is_full:
+            self._sieve.passed(self._lane)
+
+    def element(self, unit: Unit) -> None:
+        """An element of a JSON document."""
+        if self._lane is None or self._layered is not None:
+            self.unit(unit.data, unit.ordinal, unit.offset, unit.context)
+            return
+        if unit.ordinal <= LEARNT:
+            self._learn(unit.data, self._lane.joint)
+        if self._lane.hold(unit):
+            self._take(self._lane.take_held())
 
     def unit(self, data: bytes, line: int, offset: int | None, context: Sequence[bytes] = ()) -> None:
         """One unit of bytes; `context`: see `envelope.Unit`."""
@@ -194,14 +212,7 @@ class Scanner:
         self.tally.lines += 1
         self.tally.rejected += 1
         self.tally.mentions = self.tally.mentions or self._reader.mentions(data)
-        self._rejects.append((line, offset, length, reason, data[:EXCERPT]))
-        if len(self._rejects) >= BATCH:
-            self._pack_rejects()
-
-    def _pack_rejects(self) -> None:
-        rejects, self._rejects = self._rejects, []
-        if rejects:
-            self._rejected.append(reject_table(self._setting.source, rejects))
+        self._rejects.add((line, offset, length, reason, data[:EXCERPT]))
 
     def blanks(self, count: int = 1) -> None:
         """Units that hold nothing but white space."""
@@ -276,8 +287,7 @@ class Scanner:
         if self._layered is not None:
             self._layered.finish()
         if self._lane is not None:
-            for near in self._lane.rest():
-                self.unit(*near)
+            self._take(self._lane.rest())
         self._flush()
         for which, openings in sorted(self._openings.items()):
             self._events(which, list(openings.rest()))
@@ -286,7 +296,4 @@ class Scanner:
         self.tally.stumps = self._shapes.stumps()
         table, minutes, left_out = self._sieve.result()
         statuses = self._spans.statuses() if self._spans else {}
-        self._pack_rejects()
-        # Lines that wait for a closer look are told later than those behind them.
-        rejected = pa.concat_tables(self._rejected).sort_by("line") if self._rejected else None
-        return Scanned(self.tally, table, rejected, minutes, left_out, statuses, self._sieve.buckets())
+        return Scanned(self.tally, table, self._rejects.table(), minutes, left_out, statuses, self._sieve.buckets())

@@ -211,25 +211,21 @@ class Sieve:
 
     def passed(self, lane: Lane) -> None:
         """What a lane let pass."""
-        layout, passed, tally = lane.layout, lane.passed, self._tally
-        settled = len(passed.settled_times)
-        total = passed.off_model + settled
-        if not total:
-            return
-        tally.lines += total
-        tally.records += total
-        tally.off_model_dropped += passed.off_model
-        name, incident = layout.format.name, self._setting.incident
-        tally.formats[name] = tally.formats.get(name, 0) + total
-        zone = self._setting.zone or layout.format.zone
-        if settled:
-            columns = {"duration": pl.Series(passed.settled_durations, dtype=pl.String)}
-            if layout.time_slot:
-                columns[layout.time_slot] = texts(passed.settled_times)
-            self._count_settled(read_starts(raw_batch(columns, settled, {}), zone, incident))
-        self._left_out.append(id_digests(texts(passed.ids)).drop_nulls())
-        self._cover(texts(passed.times), layout.format.zone)
-        self._cover(texts(passed.settled_times), layout.format.zone)
+        tally = self._tally
+        for fmt, passed in lane.take_passed():
+            total = passed.off_model + passed.settled
+            tally.lines += total
+            tally.records += total
+            tally.off_model_dropped += passed.off_model
+            if total:
+                tally.formats[fmt.name] = tally.formats.get(fmt.name, 0) + total
+            if passed.settled:
+                columns = {slot: texts(held) for slot, held in passed.starts.items()}
+                frame = raw_batch(columns, passed.settled, {})
+                self._count_settled(read_starts(frame, self._setting.zone or fmt.zone, self._setting.incident))
+            self._left_out.append(id_digests(texts(passed.ids)).drop_nulls())
+            times = texts(passed.times)
+            self._cover(times.set(times == "", None), fmt.zone)
 
     def result(self) -> tuple[pa.Table | None, list[int], pl.Series]:
         """The kept records, the minutes that have records, and the digests of the ids of what was left out."""

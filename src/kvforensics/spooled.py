@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+PACK = 16384
 REJECT_SCHEMA = pa.schema(
     [
         ("source", pa.string()), ("line", pa.int64()), ("byte_offset", pa.int64()), ("byte_length", pa.int64()),
@@ -27,6 +28,31 @@ def reject_table(source: str, rejects: list[Reject]) -> pa.Table:
     """Rejects of a source as a table, by line."""
     columns = zip(*sorted(rejects, key=lambda r: r[0]), strict=True)
     return pa.table([pa.repeat(source, len(rejects)), *map(list, columns)], schema=REJECT_SCHEMA)
+
+
+class PieceRejects:
+    """The rejects of one piece of a source, packed as they come."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._waiting: list[Reject] = []
+        self._packed: list[pa.Table] = []
+
+    def add(self, reject: Reject) -> None:
+        """Remember one more."""
+        self._waiting.append(reject)
+        if len(self._waiting) >= PACK:
+            self._pack()
+
+    def _pack(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            self._packed.append(reject_table(self._source, waiting))
+
+    def table(self) -> pa.Table | None:
+        """All of them by line: those that wait for a closer look come later than what is behind them."""
+        self._pack()
+        return pa.concat_tables(self._packed).sort_by("line") if self._packed else None
 
 
 class Spooled:

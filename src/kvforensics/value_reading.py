@@ -10,7 +10,7 @@ What stands behind the bar of a path in a `Format`:
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
@@ -24,18 +24,21 @@ _SUMMAND = re.compile(r"[0-9]{1,18}(?:\.0+)?")
 
 def read_value(value: Any, reading: str) -> str | None:
     """The text that a reading takes of a value, None where it takes nothing."""
-    return _sum(value, reading) if reading[0] == "+" else _matched(value, reading)
+    return _sum(value, reading) if reading[0] == "+" else matcher(reading)(value)
 
 
-def _matched(value: Any, reading: str) -> str | None:
-    text = text_of(value)
-    if text is None:
-        return None
+@lru_cache(maxsize=256)
+def matcher(reading: str) -> Callable[[Any], str | None]:
+    """`read_value` for many values of one reading by an expression."""
     pattern, word = _expression(reading)
-    found = pattern.search(text[:LONGEST_TEXT])
-    if found is None:
-        return None
-    return word or found.group(1) or None
+    search = pattern.search
+
+    def read(value: Any) -> str | None:
+        text = value if type(value) is str else text_of(value) or ""
+        found = search(text[:LONGEST_TEXT]) if text else None
+        return None if found is None else word or found[1] or None
+
+    return read
 
 
 @lru_cache(maxsize=256)

@@ -56,7 +56,7 @@ FORMAT = Format(
     },
     ids={
         "request_id": ("request_id",),
-        "response_id": ("request_id|/^(.+?)(?:_cache_hit[0-9.]+)?$/",),
+        "response_id": ("request_id|/^(.+)_cache_hit[0-9.]+$/", "request_id"),
         "upstream_id": ("response.id",),
         "litellm_call_id": ("litellm_call_id", "metadata.litellm_call_id"),
     },

@@ -57,7 +57,7 @@ FORMAT = Format(
         "tag": ("request_tags",),
     },
     ids={
-        "response_id": ("id|/^(.+?)(?:_cache_hit[0-9.]+)?$/",), "upstream_id": ("response.id",),
+        "response_id": ("id|/^(.+)_cache_hit[0-9.]+$/", "id"), "upstream_id": ("response.id",),
         "litellm_call_id": ("litellm_call_id", "metadata.litellm_call_id"), "trace_id": ("trace_id",),
         "cf_ray": ("hidden_params.additional_headers.llm_provider-cf-ray",),
         "cf_aig_log_id": ("hidden_params.additional_headers.llm_provider-cf-aig-log-id",),

@@ -1,0 +1,67 @@
+"""Is the prompt of a row plainly below a count, whatever else the record says?
+
+Understands only whole numbers. With a plain prompt count the highest bound is that count and both parts of the cache:
+`tokens` comes to no higher one under any of its rules, but for logs that hide their cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from kvforensics.reading import Field, Reading
+from kvforensics.slot_text import microseconds, slot_text
+from kvforensics.value_reading import matcher
+
+CACHED = frozenset(("true", "1", "hit", "yes", "semantic hit", "semantic_hit"))
+"""What a log says of an answer out of its cache; see `normalise`."""
+
+
+def values(own: Sequence[Any], field: Field, slot: str = "") -> list[Any]:
+    """The values of rows, as their texts where the path takes a part of them."""
+    found = list(map(field.get, own))
+    unit = field.unit
+    if not unit:
+        return found
+    if unit[0] == "/":
+        read = matcher(unit)
+    else:
+        read = partial(microseconds, unit=unit) if slot == "duration" else partial(slot_text, slot, unit=unit)
+    return [None if v is None else read(v) for v in found]
+
+
+def are_small(reading: Reading, own: Sequence[Any], below: int) -> list[bool]:
+    """Of each row whether its prompt is plainly below, and whether it is plainly no replay."""
+    slots, fmt = reading.slots, reading.format
+    prompt = slots["prompt"]
+    counts = [slots["cache_read"], slots["cache_write"], slots["request_bytes"]]
+    hides = not fmt.cache_visible
+    if not prompt or any(f.unit for fs in (prompt, *counts) for f in fs[:1]):
+        return [False] * len(own)
+    if hides and (fmt.cache_rule == "exclusive" or fmt.cache_rules):
+        return [False] * len(own)
+    read, write, size = (list(map(fs[0].get, own)) if fs else [0] * len(own) for fs in counts)
+    sized = bool(counts[2])
+    small = [
+        type(p) is int and type(r) is int and type(w) is int and type(s) is int and p > 0 and r >= 0 and w >= 0
+        and p + r + w < below and not (hides and r + w) and (not sized or s == 0 or p + r + w <= s)
+        for p, r, w, s in zip(map(prompt[0].get, own), read, write, size, strict=True)
+    ]  # fmt: skip
+    for f in slots["from_cache"]:
+        small = [a and not _says_cached(v) for a, v in zip(small, values(own, f), strict=True)]
+    for f in slots["replay_of"]:
+        found = values(own, f)
+        small = [a and (v is None or v == "") for a, v in zip(small, found, strict=True)]
+    return small
+
+
+def _says_cached(value: Any) -> bool:
+    if value is None or value is False:
+        return False
+    return type(value) is not str or value.lower() in CACHED
+
+
+def are_times(column: Sequence[Any], nothing: Sequence[str]) -> bool:
+    """Whether all values are texts or numbers that times may be."""
+    return bool not in set(map(type, column)) and {"", *nothing}.isdisjoint(column)
