@@ -22,7 +22,8 @@ from case_on_disk import HOSTILE, PROMPT, call, hostile_case, make_case, plain_c
 from kvforensics.case_reader import open_case
 from kvforensics.errors import EvidenceError, UsageError
 from kvforensics.page import Figure, Table
-from kvforensics.report_job import MEDIA, ReportOptions, report_bytes, write_report
+from kvforensics.page_files import MEDIA
+from kvforensics.report_job import ReportOptions, report_bytes, write_report
 from kvforensics.telling.report_page import report_page
 
 ALL = tuple(MEDIA)

@@ -5,10 +5,7 @@ Joins the case's reader, what is told, and the media. Files are written under a 
 
 from __future__ import annotations
 
-import hashlib
-import os
-import re
-import tempfile
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -16,32 +13,28 @@ from pathlib import Path
 from typing import Any
 
 from kvforensics.case_reader import StoredCase, open_case
-from kvforensics.errors import EvidenceError, KvForensicsError, UsageError
-from kvforensics.page import Page
+from kvforensics.engine.exposure_document import read_exposure
+from kvforensics.errors import EvidenceError, UsageError
+from kvforensics.page import Page, Section
+from kvforensics.page_files import MEDIA, new_folder, notice_name, write_chunks
 from kvforensics.telling import listing, notice, wording
+from kvforensics.telling.exposure import sections as exposure_sections
 from kvforensics.telling.report_page import FINDINGS_SHOWN, report_page, worksheet_page
-
-MEDIA = {"html": ".html", "markdown": ".md", "json": ".json", "pdf": ".pdf"}
-_SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".json": "json", ".pdf": "pdf"}
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+from kvforensics.telling.source_notice import source_sections
 
 
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
-    """What was asked for. `as_of` is RFC 3339 or None; at most one of `tenant` and `worksheet` is set."""
+    """What was asked for. `as_of` is RFC 3339 or None; at most one of `tenant` and `worksheet` is set.
+
+    `exposure` is the name of a file that `whose --json` wrote, or None.
+    """
 
     case: str
     as_of: str | None = None
     tenant: str | None = None
     worksheet: bool = False
-
-
-def medium_of(path: str) -> str:
-    """The medium that a file's name asks for. Raises `UsageError` where it is none."""
-    medium = _SUFFIXES.get(Path(path).suffix.lower())
-    if medium is None:
-        raise UsageError("does not end in .html, .md, .json or .pdf", where=path, advice="or give --format")
-    return medium
+    exposure: str | None = None
 
 
 def report_bytes(options: ReportOptions, medium: str) -> Iterator[bytes]:
@@ -60,48 +53,51 @@ def write_report(options: ReportOptions, path: str, medium: str) -> tuple[str, .
         rest = f"{target.stem}-findings.csv" if whole and medium in {"html", "pdf"} and _too_many(case) else None
         page = _page(case, options, rest)
         names = [str(target)]
-        _write(target, _rendered(case, page, medium, options))
+        write_chunks(target, _rendered(case, page, medium, options))
         if rest is not None:
             csv = import_module("kvforensics.reports.findings_csv")
-            _write(target.with_name(rest), csv.chunks(listing.COLUMNS, map(listing.row, listing.documents(case))))
+            write_chunks(target.with_name(rest), csv.chunks(listing.COLUMNS, map(listing.row, listing.documents(case))))
             names.append(str(target.with_name(rest)))
         return tuple(names)
 
 
-def write_notices(case_dir: str, folder: str, medium: str) -> int:
-    """One notice for each tenant with a flagged request, in a folder. How many."""
+def write_notices(case_dir: str, folder: str, medium: str, exposure: str | None = None) -> int:
+    """One notice for each tenant with a flagged request, or with text in the reach of others, in a folder. How many."""
     with _broken_case(case_dir):
-        target = _target(folder, case_dir)
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise UsageError("exists and is not empty", where=folder, advice="name another folder for the notices")
+        _target(folder, case_dir)
         case = open_case(Path(case_dir))
-        owners = notice.collect(case, frozenset(notice.flagged_tenants(case)))
-        try:
-            target.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise KvForensicsError(f"cannot be made: {error.strerror}", where=folder) from error
-        for tenant, own in owners.items():
+        reach = _sources(exposure)
+        target = new_folder(folder)
+        named = sorted({*notice.flagged_tenants(case), *reach})
+        for tenant, own in notice.collect(case, frozenset(named)).items():
             options = ReportOptions(case_dir, tenant=tenant)
-            name = f"{notice_name(tenant)}{MEDIA[medium]}"
-            _write(target / name, _rendered(case, notice.notice_page(case, own), medium, options))
-        return len(owners)
-
-
-def notice_name(tenant: str) -> str:
-    """A file name for a tenant's notice: what is safe of its name, and a digest that tells like names apart."""
-    digest = hashlib.sha256(tenant.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    safe = _UNSAFE.sub("-", tenant)[:40].strip("-.")
-    return f"notice-{safe}-{digest}" if safe else f"notice-{digest}"
+            page = notice.notice_page(case, own, reach.get(tenant, ()))
+            write_chunks(target / f"{notice_name(tenant)}{MEDIA[medium]}", _rendered(case, page, medium, options))
+        return len(named)
 
 
 def _page(case: StoredCase, options: ReportOptions, rest: str | None) -> Page:
     if options.tenant is not None:
-        notice.known_tenant(case, options.tenant)
+        reach = _sources(options.exposure)
+        if options.tenant not in reach:
+            notice.known_tenant(case, options.tenant)
         (own,) = notice.collect(case, frozenset({options.tenant})).values()
-        return notice.notice_page(case, own)
+        return notice.notice_page(case, own, reach.get(options.tenant, ()))
     if options.worksheet:
         return worksheet_page(case, as_of=options.as_of)
-    return report_page(case, as_of=options.as_of, rest=rest)
+    if options.exposure is None:
+        return report_page(case, as_of=options.as_of, rest=rest)
+    told = read_exposure(Path(options.exposure))
+    known = listing.by_request(case, frozenset(r.rid for r in told.exposure.responses))
+    return report_page(case, as_of=options.as_of, rest=rest, more=exposure_sections(told.exposure, told.sha256, known))
+
+
+def _sources(path: str | None) -> dict[str, tuple[Section, ...]]:
+    """What is to be told to each tenant whose text was in the reach of others."""
+    if path is None:
+        return {}
+    exposure = read_exposure(Path(path)).exposure
+    return {own.tenant: source_sections(exposure, own) for own in exposure.sources if own.tenant is not None}
 
 
 def _too_many(case: StoredCase) -> bool:
@@ -126,6 +122,8 @@ def _facts(case: StoredCase, options: ReportOptions) -> tuple[Mapping[str, Any],
     if options.worksheet:
         return facts, ()
     facts |= {"queries": case.queries, "files": case.files}
+    if options.exposure is not None:
+        facts |= {"exposure": json.loads(read_exposure(Path(options.exposure)).data)}
     rows = (row for batch in case.findings() for row in batch.to_pylist())
     return facts, map(_finding, rows)
 
@@ -161,25 +159,3 @@ def _target(path: str, case: str) -> Path:
     if target.resolve().is_relative_to(Path(case).resolve()):
         raise UsageError("lies inside the case, which stays as it is", where=path, advice="name another place")
     return target
-
-
-def _write(target: Path, chunks: Iterable[bytes]) -> None:
-    partial: str | None = None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, partial = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".partial", dir=target.parent)
-        with os.fdopen(handle, "wb") as out:
-            for chunk in chunks:
-                out.write(chunk)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(partial).chmod(0o666 & ~umask)
-        Path(partial).replace(target)
-        partial = None
-    except OSError as error:
-        raise KvForensicsError(f"was not written: {error.strerror}", where=str(target), advice="name another place") from error
-    finally:
-        if partial is not None:
-            Path(partial).unlink(missing_ok=True)
-
-

@@ -305,3 +305,24 @@ def test_the_text_names_the_line_behind_each_check(tmp_path: Path) -> None:
     assert result.exit_code == 10
     assert "p.log:3" in result.stdout
     assert result.stdout.startswith("FAIL.")
+
+
+def test_the_page_of_an_audit_has_every_check_and_lets_nothing_act(tmp_path: Path) -> None:
+    wrapped = json.dumps({"kubernetes": {"pod": "<img src=x>"}, "message": "@"})
+    text = "\n".join(wrapped.replace('"@"', json.dumps(line)) for line in started("prefill", 1000, 2000).splitlines())
+    (tmp_path / "old.log").write_text(text, encoding="utf-8")
+    (tmp_path / "new.log").write_text(started("decode", 3000, 2000), encoding="utf-8")
+    page, ticket, data = (tmp_path / name for name in ("a.html", "a.md", "a.json"))
+    done = CliRunner().invoke(main, ["audit", str(tmp_path / "old.log"), *(f"-o{p}" for p in (page, ticket, data))])
+    assert done.exit_code == 10
+    document = json.loads(data.read_text())
+    for check in document["checks"]:
+        assert check["title"].replace("'", "&#39;") in page.read_text()
+    assert document["nodes"][0]["node"] == "<img src=x>"
+    assert "<img" not in page.read_text()
+    assert "verdict-fail" in page.read_text()
+    changed = CliRunner().invoke(main, [
+        "audit", "--compare", str(tmp_path / "old.log"), str(tmp_path / "new.log"), "-o", str(tmp_path / "c.html"),
+    ])  # fmt: skip
+    assert changed.exit_code == 10
+    assert "Each check before and after" in (tmp_path / "c.html").read_text()

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kvforensics.cli import main
+from kvforensics.engine.exposure_document import document_of
 from kvforensics.engine.pages import Schedule, replay
 from kvforensics.engine.trace import Trace, TraceOptions, trace
 from simulation import engine, logs
@@ -67,9 +68,9 @@ def test_affected_requests_sources_and_shares_are_found(tmp_path: Path, coarse: 
 
 def test_logs_to_the_second_or_with_holes_lower_the_confidence_and_say_why(tmp_path: Path) -> None:
     _, whole, _ = traced(1, tmp_path / "whole")
-    assert whole.document()["confidence"] == "replay"
+    assert document_of(whole)["confidence"] == "replay"
     _, poor, left_out = traced(1, tmp_path / "poor", coarse=True, missing=0.2)
-    document = poor.document()
+    document = document_of(poor)
     assert document["confidence"] == "superset"
     assert document["handed_over_without_a_decode_record"] == len(left_out) > 0
     assert any("to the second only" in doubt for doubt in document["doubts"])
@@ -79,7 +80,7 @@ def test_logs_to_the_second_or_with_holes_lower_the_confidence_and_say_why(tmp_p
 def test_the_same_logs_give_the_same_document(tmp_path: Path) -> None:
     _, one, _ = traced(3, tmp_path / "one")
     _, other, _ = traced(3, tmp_path / "other")
-    assert json.dumps(one.document()) == json.dumps(other.document())
+    assert json.dumps(document_of(one)) == json.dumps(document_of(other))
 
 
 def schedule(*rows: tuple[float, float, float, int, int, bool]) -> Schedule:

@@ -21,6 +21,7 @@ from kvforensics.errors import UsageError
 @click.option("--attest", multiple=True, type=click.Choice(["proxy-aborts", "content-tests"]),
               help="What you vouch for yourself; recorded as your word.")  # fmt: skip
 @click.option("--compare", nargs=2, metavar="OLD NEW", help="Compare the logs of two states of a deployment.")
+@click.option("-o", "--output", multiple=True, metavar="FILE", help="Write here; .html, .md, .json or .pdf (repeatable).")
 @click.option("--json", "as_json", is_flag=True, help="Print the audit as JSON.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes; default one for each core.")
 def command(**given: Any) -> int:
@@ -34,10 +35,14 @@ def command(**given: Any) -> int:
     from kvforensics.engine.audit import AuditOptions, audit
     from kvforensics.engine.comparison import compare
     from kvforensics.engine.environment import read_surroundings
+    from kvforensics.page_files import medium_of, write_page
     from kvforensics.reports.audit_text import audit_text, comparison_text
+    from kvforensics.telling.audit import audit_page, comparison_page
 
     if bool(given["logs"]) == bool(given["compare"]):
         raise UsageError("name logs, or two states with --compare, not both", where="audit")
+    for path in given["output"]:
+        medium_of(path)
     zones = tuple(choice(text) for text in given["timezone"])
     for _, zone in zones:
         check_zone(zone)
@@ -48,8 +53,14 @@ def command(**given: Any) -> int:
 
     if given["compare"]:
         compared = compare(*(run(path) for path in given["compare"]))
-        emit(json.dumps(compared.document(), indent=2) if given["as_json"] else comparison_text(compared.document()))
+        document = compared.document()
+        emit(json.dumps(document, indent=2) if given["as_json"] else comparison_text(document))
+        for path in given["output"]:
+            write_page(path, comparison_page(document), document)
         return compared.exit_status
     found = run(*given["logs"])
-    emit(json.dumps(found.document(), indent=2) if given["as_json"] else audit_text(found.document()))
+    document = found.document()
+    emit(json.dumps(document, indent=2) if given["as_json"] else audit_text(document))
+    for path in given["output"]:
+        write_page(path, audit_page(document), document)
     return int(found.exit_status)

@@ -13,7 +13,7 @@ import click
 from kvforensics.cli import emit
 from kvforensics.errors import UsageError
 
-FORMS = ("bundle", "timesketch", "ocsf", "csv", "xlsx", "parquet", "public")
+FORMS = ("bundle", "timesketch", "ocsf", "csv", "xlsx", "parquet", "public", "exposure")
 _SUFFIX = {"timesketch": ".jsonl", "ocsf": ".jsonl", "csv": ".csv", "xlsx": ".xlsx"}
 _PATH = click.Path(path_type=Path)
 
@@ -23,6 +23,7 @@ _PATH = click.Path(path_type=Path)
 @click.argument("target", metavar="OUT", type=_PATH)
 @click.option("--as", "form", type=click.Choice(FORMS), default="bundle", show_default=True, help="The form.")
 @click.option("--no-evidence", is_flag=True, help="bundle: leave out raw bytes of records and rejected lines.")
+@click.option("--whose", metavar="FILE", help="bundle, exposure: what `whose --json` wrote goes along, with its notices.")
 @click.option("--sign-key", type=_PATH, metavar="FILE", help="bundle: sign with this SSH key (ssh-keygen -Y).")
 @click.option("--date", metavar="YYYY-MM-DD", help="bundle: the bagging date; default from SOURCE_DATE_EPOCH, else none.")
 @click.option("--organisation", metavar="NAME", help="bundle: who hands over.")
@@ -39,7 +40,7 @@ _PATH = click.Path(path_type=Path)
 def command(case_dir: str, target: Path, form: str, **given: Any) -> int:
     """Write a case in another form to OUT, which must not exist yet.
 
-    bundle, parquet and public are folders, the others files. The same case and options give the same bytes.
+    bundle, parquet, public and exposure are folders, the others files. The same case and options give the same bytes.
     """
     from kvforensics.case_reader import open_case
 
@@ -62,6 +63,8 @@ def _written(form: str, case: Any, target: Path, given: dict[str, Any]) -> list[
         return _bundle(case, target, given)
     if form == "public":
         return _public(case, target, given)
+    if form == "exposure":
+        return _exposure(target, given["whose"])
     if form == "timesketch":
         from kvforensics.exports.timesketch import write_timesketch
 
@@ -88,6 +91,7 @@ def _bundle(case: Any, target: Path, given: dict[str, Any]) -> list[str]:
     from kvforensics.custody import utc
     from kvforensics.escape import terminal
     from kvforensics.exports.bundle import BundleOptions, write_bundle
+    from kvforensics.exposure_job import handed_over
 
     if given["by"] is None and (given["to"] or given["at"]):
         raise UsageError("--to and --time are said by somebody", advice="name them with --by")
@@ -95,6 +99,7 @@ def _bundle(case: Any, target: Path, given: dict[str, Any]) -> list[str]:
         evidence=not given["no_evidence"], key=given["sign_key"], date=_date(given["date"]),
         organisation=given["organisation"], contact_name=given["contact_name"], contact_email=given["contact_email"],
         by=given["by"], at=None if given["at"] is None else utc(given["at"]), to=given["to"],
+        exposure={} if given["whose"] is None else handed_over(given["whose"]),
     )  # fmt: skip
     made = write_bundle(case, target, options)
     lines = [f"{terminal(str(target))}: a bundle; check it with `kvforensics verify`",
@@ -106,6 +111,15 @@ def _bundle(case: Any, target: Path, given: dict[str, Any]) -> list[str]:
     elif case.document["options"]["evidence"]:
         lines.append("it holds raw evidence, which may hold prompts and answers; --no-evidence leaves that out")
     return lines
+
+
+def _exposure(target: Path, whose: str | None) -> list[str]:
+    from kvforensics.escape import terminal
+    from kvforensics.exposure_job import write_handed_over
+
+    if whose is None:
+        raise UsageError("needs what `whose --json` wrote", where="--as exposure", advice="name it with --whose FILE")
+    return [f"{terminal(str(target))}: {write_handed_over(whose, target)} files"]
 
 
 def _public(case: Any, target: Path, given: dict[str, Any]) -> list[str]:

@@ -17,7 +17,8 @@ from kvforensics.errors import UsageError
 @click.option("--format", "medium", type=click.Choice(["html", "markdown", "json", "pdf"]),
               help="The medium; default by the name of FILE, else html.")  # fmt: skip
 @click.option("--tenant", metavar="T", help="A notice for this tenant, with its own requests only.")
-@click.option("--each-tenant", metavar="DIR", help="A notice for each tenant with a flagged request, into a new folder.")
+@click.option("--each-tenant", metavar="DIR", help="A notice for each tenant concerned, into a new folder.")
+@click.option("--whose", metavar="FILE", help="What `whose --json` wrote: adds whose data was in reach, and its notices.")
 @click.option("--worksheet", is_flag=True, help="The regulator worksheet alone.")
 @click.option("--as-of", metavar="TIME", help="When the figures hold, such as 2026-09-30T12:00:00Z; default the last record.")
 def command(**given: Any) -> int:
@@ -31,13 +32,17 @@ def command(**given: Any) -> int:
     if given["each_tenant"] is not None and given["output"]:
         raise UsageError("--each-tenant names its files itself", where="--output", advice="leave out -o")
 
-    from kvforensics.report_job import ReportOptions, medium_of, write_notices, write_report
+    from kvforensics.page_files import medium_of
+    from kvforensics.report_job import ReportOptions, write_notices, write_report
 
     if given["each_tenant"] is not None:
-        count = write_notices(given["case"], given["each_tenant"], given["medium"] or "html")
+        count = write_notices(given["case"], given["each_tenant"], given["medium"] or "html", given["whose"])
         emit(f"{count:,} {'notice' if count == 1 else 'notices'} written to {given['each_tenant']}")
         return 0
-    options = ReportOptions(given["case"], as_of=_as_of(given["as_of"]), tenant=given["tenant"], worksheet=given["worksheet"])
+    options = ReportOptions(
+        given["case"], as_of=_as_of(given["as_of"]), tenant=given["tenant"], worksheet=given["worksheet"],
+        exposure=given["whose"],
+    )  # fmt: skip
     if not given["output"]:
         _to_standard_output(options, given["medium"] or "html")
     for path in given["output"]:

@@ -19,6 +19,8 @@ from kvforensics.cli import emit
 @click.option("--page-size", type=click.IntRange(min=1), help="Tokens in a page, where no start-up log tells it.")
 @click.option("--first-rejected", type=click.IntRange(min=1), help="First length that prefill refused, likewise.")
 @click.option("--draws", type=click.IntRange(min=1), help="Replays with other orders of what the logs leave open.")
+@click.option("-o", "--output", multiple=True, metavar="FILE", help="Write here; .html, .md, .json or .pdf (repeatable).")
+@click.option("--each-tenant", metavar="DIR", help="A notice for each tenant whose text was in reach, into a new folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes; default one for each core.")
 def command(**given: Any) -> int:
@@ -28,9 +30,12 @@ def command(**given: Any) -> int:
 
     Exit status: 0 no affected response, 10 at least one, 12 the logs do not tell what the replay needs.
     """
+    from kvforensics.engine.exposure_document import document_of
     from kvforensics.engine.trace import TraceOptions, trace
+    from kvforensics.exposure_job import check_outputs, write_exposure
     from kvforensics.reports.exposure_text import exposure_text
 
+    check_outputs(given["output"], given["each_tenant"])
     found = trace(
         TraceOptions(
             paths=given["logs"],
@@ -43,6 +48,8 @@ def command(**given: Any) -> int:
             workers=given["workers"] or os.cpu_count() or 1,
         )
     )
-    document = found.document()
+    document = document_of(found)
     emit(json.dumps(document, indent=2) if given["as_json"] else exposure_text(document))
+    if given["output"] or given["each_tenant"] is not None:
+        write_exposure(document, given["output"], given["each_tenant"])
     return 10 if found.exposed else 0

@@ -33,9 +33,13 @@ class RankLog:
 
     node: str
     dp: int
-    rid: tuple[str, ...]
-    room: tuple[int | None, ...]
-    tenant: tuple[str | None, ...]
+    rid: pl.Series
+    room: pl.Series
+    tenants: tuple[str | None, ...]
+    """Every tenant that the log names, sorted, None (not told) first; `owner` is the place of each request's tenant here."""
+    owner: Ints
+    utc: bool
+    """Whether times are since 1970 in UTC, and not on the node's own clock."""
     end_low: Floats
     end_high: Floats
     span_low: Floats
@@ -51,7 +55,11 @@ class RankLog:
     flushes: int
 
     def __len__(self) -> int:
-        return len(self.rid)
+        return len(self.owner)
+
+    def tenant(self, request: int) -> str | None:
+        """The tenant of a request, None where the log does not name it."""
+        return self.tenants[int(self.owner[request])]
 
     def drawn(self, chance: np.random.Generator | None) -> Schedule:
         """One schedule that the log allows; the middle one where no chance is given."""
@@ -98,12 +106,15 @@ def read_ranks(records: pl.DataFrame, stale: pl.DataFrame) -> Iterator[RankLog]:
             for at, running in here.select("local_us", "pages").iter_rows()
             if at is not None and running is not None and offset is not None
         ]
+        named = rows["tenant"].unique().sort(nulls_last=False)
         yield RankLog(
             node=str(node),
             dp=_int(dp),
-            rid=tuple(rows["rid"]),
-            room=tuple(rows["room"]),
-            tenant=tuple(rows["tenant"]),
+            rid=rows["rid"],
+            room=rows["room"],
+            tenants=tuple(named),
+            owner=_places(rows["tenant"], named),
+            utc=clock == "utc_us",
             **{
                 k: rows[k].cast(pl.Float64).to_numpy()
                 for k in ("end_low", "end_high", "span_low", "span_high", "decoding")
@@ -115,6 +126,13 @@ def read_ranks(records: pl.DataFrame, stale: pl.DataFrame) -> Iterator[RankLog]:
             batches=tuple(printed),
             flushes=flushed.filter(pl.col("node") == node).height,
         )
+
+
+def _places(values: pl.Series, named: pl.Series) -> Ints:
+    """Where each value stands among the names."""
+    places = named.to_frame("name").with_row_index("place")
+    found = values.to_frame("name").join(places, on="name", how="left", nulls_equal=True, maintain_order="left")
+    return found["place"].cast(pl.Int64).to_numpy()
 
 
 def _int(value: object) -> int:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kvforensics.engine.decode_log import RankLog
-from kvforensics.engine.pages import Flags, Floats, replay
+from kvforensics.engine.pages import Floats, replay
 
 DRAWS = 24
 FEW_DRAWS = 5
@@ -92,48 +92,84 @@ def _one(task: tuple[int, RankLog, int, int, int]) -> Replayed:
     if not rank.stale.any():
         return Replayed(number, (), 0, 0.0, whole)
     readers = np.flatnonzero(rank.stale)
-    counts: dict[tuple[int, int], Floats] = {}
+    counts: dict[int, dict[int, Floats]] = {int(reader): {} for reader in readers}
     shortfalls = 0
     for draw in range(draws):
         chance = None if draw == 0 else np.random.default_rng([SEED, number, draw])
         reads = replay(rank.drawn(chance), pool_tokens, page)
         shortfalls += reads.shortfalls
         for reader, writer, rows in zip(reads.reader.tolist(), reads.writer.tolist(), reads.rows.tolist(), strict=True):
-            key = (reader, writer)
-            if key not in counts:
-                counts[key] = np.zeros(draws)
-            counts[key][draw] = rows
-    # Taking the pages decides what is earlier; a whole second of doubt keeps a request in the superset.
-    began = rank.end_low - rank.span_high
-    latest = rank.end_high - rank.span_low
+            mine = counts[reader]
+            if writer not in mine:
+                mine[writer] = np.zeros(draws)
+            mine[writer][draw] = rows
     coarse = (
         float((rank.end_high - rank.end_low).max()) > COARSE or (whole is not None and whole < 1) or draws < FEW_DRAWS
     )
     margin = COARSE_MARGIN if coarse else MARGIN
-    exposed = tuple(_exposed(number, int(r), rank, counts, began <= latest[r], page, margin) for r in readers)
+    earlier = Earlier.on(rank)
+    exposed = tuple(_exposed(number, reader, rank, mine, earlier, page, margin) for reader, mine in counts.items())
     return Replayed(number, exposed, draws, shortfalls / draws, whole)
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """Who took pages on a rank before whom: the safe superset. Taking them decides; what is in doubt stays in it.
+
+    `began` is when each request can have taken its pages at the earliest, sorted; `first` and `second` are the earliest of
+    each tenant. `latest` is when each request took them at the latest.
+    """
+
+    rank: RankLog
+    began: Floats
+    first: Floats
+    second: Floats
+    latest: Floats
+
+    @classmethod
+    def on(cls, rank: RankLog) -> Earlier:
+        """The superset of a rank."""
+        began = rank.end_low - rank.span_high
+        order = np.lexsort((began, rank.owner))
+        owners, times = rank.owner[order], began[order]
+        place = np.searchsorted(owners, np.arange(len(rank.tenants)))
+        following = np.minimum(place + 1, len(times) - 1)
+        alone = owners[following] != np.arange(len(rank.tenants)) if len(times) else np.empty(0, np.bool_)
+        second = np.where(alone | (following == place), np.inf, times[following])
+        return cls(rank, np.sort(began), times[place], second, rank.end_high - rank.span_low)
+
+    def requests(self, reader: int) -> int:
+        """How many requests of the rank are in the superset of a response."""
+        # A response is in its own count, as nobody begins later than at the latest.
+        return int(np.searchsorted(self.began, self.latest[reader], "right")) - 1
+
+    def tenants(self, reader: int) -> tuple[str | None, ...]:
+        """The tenants in the superset, with those that are not told last."""
+        own = self.rank.owner[reader]
+        began = self.first.copy()
+        if self.rank.end_low[reader] - self.rank.span_high[reader] <= began[own]:
+            began[own] = self.second[own]
+        names = [self.rank.tenants[i] for i in np.flatnonzero(began <= self.latest[reader])]
+        return tuple(sorted(names, key=lambda n: (n is None, n or "")))
 
 
 def _exposed(
     number: int,
     reader: int,
     rank: RankLog,
-    counts: dict[tuple[int, int], Floats],
-    earlier: Flags,
+    mine: dict[int, Floats],
+    earlier: Earlier,
     page: int,
     margin: float,
 ) -> Exposed:
-    mine = {writer: rows for (r, writer), rows in counts.items() if r == reader}
     total = int(rank.prompt[reader]) - min(page, int(rank.prompt[reader]))
     by_tenant: dict[str | None, Floats] = {}
     for writer, rows in mine.items():
         if writer >= 0:
-            by_tenant[rank.tenant[writer]] = by_tenant.get(rank.tenant[writer], np.zeros(len(rows))) + rows
+            tenant = rank.tenant(writer)
+            by_tenant[tenant] = by_tenant.get(tenant, np.zeros(len(rows))) + rows
     tenants = [_share(tenant, None, rows, total, margin) for tenant, rows in by_tenant.items()]
-    requests = [_share(rank.tenant[w], w, rows, total, margin) for w, rows in mine.items() if w >= 0]
-    earlier = earlier.copy()
-    earlier[reader] = False
-    names = {rank.tenant[i] for i in np.flatnonzero(earlier)}
+    requests = [_share(rank.tenant(w), w, rows, total, margin) for w, rows in mine.items() if w >= 0]
     nobody = mine.get(-1)
     return Exposed(
         rank=number,
@@ -142,8 +178,8 @@ def _exposed(
         nobody=float(nobody.mean()) if nobody is not None else 0.0,
         tenants=tuple(sorted(tenants, key=lambda s: (-s.rows, s.tenant or ""))),
         requests=tuple(sorted(requests, key=lambda s: (-s.rows, s.request or 0))),
-        earlier=int(earlier.sum()),
-        earlier_tenants=tuple(sorted(names, key=lambda n: (n is None, n or ""))),
+        earlier=earlier.requests(reader),
+        earlier_tenants=earlier.tenants(reader),
     )
 
 

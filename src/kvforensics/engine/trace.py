@@ -6,14 +6,13 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from kvforensics.catalog import query
 from kvforensics.engine.audit import AuditOptions, audit
 from kvforensics.engine.decode_log import RankLog, read_ranks
-from kvforensics.engine.exposure import Exposed, Replayed, Share, replay_ranks
+from kvforensics.engine.exposure import Exposed, Replayed, replay_ranks
 from kvforensics.engine.lines import SourceReport, read_lines
 from kvforensics.engine.node import Node
 from kvforensics.engine.records import SCHEMA as RECORDS
@@ -22,9 +21,7 @@ from kvforensics.errors import KvForensicsError, UsageError
 from kvforensics.source import find_sources
 from kvforensics.store import Store
 
-SCHEMA = "kvforensics.exposure/1"
 WHOLE_ENOUGH = 0.98
-MOST_SHARES = 50
 
 
 class NotTraceable(KvForensicsError):
@@ -66,84 +63,6 @@ class Trace:
     def exposed(self) -> tuple[Exposed, ...]:
         """Every affected response, rank by rank in the order of their ends."""
         return tuple(e for r in self.replayed for e in r.exposed)
-
-    def document(self) -> dict[str, Any]:
-        """The trace as one JSON document."""
-        return {
-            "schema": SCHEMA,
-            "pool_tokens": self.pool_tokens,
-            "page_size": self.page_size,
-            "first_rejected_length": self.first_rejected,
-            "affected_responses": len(self.exposed),
-            "confidence": "replay" if not self.doubts else "superset",
-            "doubts": list(self.doubts),
-            "prefill_rows_of_first_page": self.page_size - 1,
-            "handed_over_without_a_decode_record": self.absent,
-            "ranks": [
-                {"node": log.node, "dp": log.dp, "requests": len(log), "affected": len(found.exposed), "draws": found.draws,
-                 "completeness": found.completeness, "shortfalls": found.shortfalls}
-                for log, found in zip(self.ranks, self.replayed, strict=True)
-            ],
-            "responses": [self._response(e) for e in self.exposed],
-            "matrix": list(self.matrix()),
-            "inputs": [i.document() for i in self.inputs],
-        }  # fmt: skip
-
-    def _response(self, exposed: Exposed) -> dict[str, Any]:
-        log = self.ranks[exposed.rank]
-        return {
-            "rid": log.rid[exposed.request],
-            "bootstrap_room": log.room[exposed.request],
-            "node": log.node,
-            "dp": log.dp,
-            "tenant": log.tenant[exposed.request],
-            "basis": self.basis.get(log.rid[exposed.request]),
-            "prompt_tokens": int(log.prompt[exposed.request]),
-            "rows_in_reach": exposed.rows,
-            "rows_never_written": round(exposed.nobody, 1),
-            "tenants": [_written(s, exposed.rows) for s in exposed.tenants],
-            "requests": [
-                {"rid": log.rid[s.request or 0], **_written(s, exposed.rows)} for s in exposed.requests[:MOST_SHARES]
-            ],
-            "superset": {"requests": exposed.earlier, "tenants": list(exposed.earlier_tenants)},
-        }
-
-    def matrix(self) -> Iterator[dict[str, Any]]:
-        """Receiving tenant by source tenant: responses and rows with bounds, and whether the pair is only in the superset."""
-        cells: dict[tuple[str, str], list[float]] = {}
-        names: dict[tuple[str, str], tuple[str | None, str | None]] = {}
-        for exposed in self.exposed:
-            receiver = self.ranks[exposed.rank].tenant[exposed.request]
-            found = {s.tenant: s for s in exposed.tenants}
-            for source in dict.fromkeys((*found, *exposed.earlier_tenants)):
-                key = (_key(receiver), _key(source))
-                names[key] = (receiver, source)
-                cell = cells.setdefault(key, [0, 0, 0, 0, 0])
-                share = found.get(source)
-                cell[0] += 1
-                if share is not None:
-                    cell[1] += share.seen > 0
-                    cell[2] += share.low
-                    cell[3] += share.rows
-                    cell[4] += share.high
-        for key in sorted(cells):
-            superset, replayed, low, rows, high = cells[key]
-            yield {
-                "receiving_tenant": names[key][0], "source_tenant": names[key][1], "responses_at_most": int(superset),
-                "responses_in_replay": int(replayed), "rows_low": round(low), "rows": round(rows), "rows_high": round(high),
-            }  # fmt: skip
-
-
-def _key(name: str | None) -> str:
-    return "\0" if name is None else name
-
-
-def _written(share: Share, total: int) -> dict[str, Any]:
-    return {
-        "tenant": share.tenant, "rows": round(share.rows, 1), "rows_low": round(share.low, 1),
-        "rows_high": round(share.high, 1), "share": round(share.rows / total, 4) if total else None,
-        "seen_in_draws": round(share.seen, 3),
-    }  # fmt: skip
 
 
 def read_evidence(paths: tuple[str, ...], tenant_by: str | None) -> tuple[pl.DataFrame, tuple[SourceReport, ...]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,8 @@ class BundleOptions:
     by: str | None = None
     at: str | None = None
     to: str | None = None
+    exposure: Mapping[str, bytes] = field(default_factory=dict)
+    """Files about whose data was in whose reach, by their names under `data/exposure/`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ def write_bundle(case: StoredCase, target: Path, options: BundleOptions) -> Bund
     with whole_folder(target, "the bundle") as folder:
         bag = BagWriter(folder)
         left_out = _add_case(bag, case, options)
+        for name, data in sorted(options.exposure.items()):
+            bag.add(f"exposure/{name}", data)
         prefix = f"{CASE}/"
         results = {
             name.removeprefix(prefix): found["sha256"] for name, found in bag.digests().items() if name.startswith(prefix)
@@ -161,6 +165,8 @@ _README = f"""This folder is a BagIt 1.0 bag (RFC 8493) with one case of kvforen
   {CASE}/evidence/     raw bytes of flagged records and of rejected lines, unless they were left out.
                           They may hold prompts and answers: handle them as you handle the logs
   {CASE}/queries/, {CASE}/exclusions/   the questions and the rules, as they were run
+  data/exposure/          whose data was in whose reach by engine logs, if that was given: the document, the matrix, and
+                          a notice to each tenant whose text was in reach
   data/provenance.json    what was made from what (PROV-JSON)
   data/statement.json     the digests of the results and of what they came from (in-toto statement)
   data/custody.jsonl      the chain of custody when this was made; {CUSTODY} beside this file goes on

@@ -46,6 +46,19 @@ def documents(case: StoredCase) -> Iterator[dict[str, Any]]:
         yield from batch.to_pylist()
 
 
+def by_request(case: StoredCase, wanted: frozenset[str]) -> dict[str, tuple[str, str]]:
+    """Disposition and finding id by the ids of requests, for those that are wanted; the most serious finding of each."""
+    found: dict[str, tuple[str, str]] = {}
+    for batch in case.findings(["finding_id", "disposition", "record_id", "correlation"]):
+        for one in batch.to_pylist():
+            names = {one["record_id"], *dict(one["correlation"] or ()).values()} & wanted
+            for name in names:
+                kept = found.get(name)
+                if kept is None or ORDER.index(one["disposition"]) < ORDER.index(kept[0]):
+                    found[name] = (one["disposition"], one["finding_id"])
+    return found
+
+
 def row(finding: Mapping[str, Any]) -> tuple[Cell, ...]:
     """A finding as cells under `COLUMNS`."""
     low, high = finding["prompt_tokens_min"], finding["prompt_tokens_max"]

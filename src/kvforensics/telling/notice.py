@@ -87,8 +87,8 @@ def known_tenant(case: StoredCase, tenant: str) -> None:
     raise UsageError(f"no record of this case names the tenant {tenant!r}", advice="write it exactly as the log does")
 
 
-def notice_page(case: StoredCase, own: Own) -> Page:
-    """The notice for one tenant."""
+def notice_page(case: StoredCase, own: Own, more: tuple[Section, ...] = ()) -> Page:
+    """The notice for one tenant; `more` stands behind its requests."""
     summary, incident = case.summary, case.incident()
     affected, possible = own.counts["affected"], own.counts["possible"] + own.counts["replay"]
     return Page(
@@ -101,6 +101,7 @@ def notice_page(case: StoredCase, own: Own) -> Page:
             Section("answer", "What we found", tuple(_found(affected, possible))),
             Section("happened", "What happened", tuple(_happened(incident))),
             Section("requests", "Your requests", tuple(_requests(own))),
+            *more,
             Section("next", "What you can do", (Bullets(_NEXT),)),
             Section("limits", "What we cannot tell you", (Bullets(_LIMITS),)),
             Section("glossary", "Words used here", (Terms(NOTICE_TERMS),)),

@@ -1,12 +1,12 @@
 """What does the whole report say?
 
 The answer first, then what it rests on, what is missing, and how it was found. Further sections (such as the operator's
-side) are functions that return a `Section`, added to `_sections`.
+side) are built elsewhere and handed in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kvforensics.case_reader import StoredCase
@@ -42,11 +42,13 @@ _WORDS = {
 }  # fmt: skip
 
 
-def report_page(case: StoredCase, *, as_of: str | None = None, rest: str | None = None) -> Page:
+def report_page(
+    case: StoredCase, *, as_of: str | None = None, rest: str | None = None, more: Iterable[Section] = ()
+) -> Page:
     """The report on a case.
 
     `as_of` is the instant up to which its figures hold, as RFC 3339; left out, it is that of the last record. `rest` is
-    the name of the file beside the page with all findings, where there is one.
+    the name of the file beside the page with all findings, where there is one. `more` stands behind the findings.
     """
     summary, incident = case.summary, case.incident()
     seen = survey(case, incident)
@@ -57,7 +59,7 @@ def report_page(case: StoredCase, *, as_of: str | None = None, rest: str | None 
         subject=_title(summary),
         verdict=_WORDS.get(summary["verdict"], "Unknown"),
         facts=tuple(_facts(case, incident, as_of)),
-        sections=tuple(_sections(case, incident, seen, as_of, rest)),
+        sections=tuple(_sections(case, incident, seen, as_of, rest, more)),
     )
 
 
@@ -88,7 +90,7 @@ def _facts(case: StoredCase, incident: Incident | None, as_of: str | None) -> It
 
 
 def _sections(
-    case: StoredCase, incident: Incident | None, seen: Survey, as_of: str | None, rest: str | None
+    case: StoredCase, incident: Incident | None, seen: Survey, as_of: str | None, rest: str | None, more: Iterable[Section]
 ) -> Iterator[Section]:
     summary = case.summary
     yield Section("answer", "The answer", tuple(_answer(summary)))
@@ -100,6 +102,7 @@ def _sections(
     yield Section("tenants", "Tenants", tuple(_tenants(seen)))
     yield Section("exclusions", "Exclusions", tuple(_exclusions(case)))
     yield Section("findings", "Findings", tuple(_findings(case, rest)))
+    yield from more
     yield evidence.unread(case)
     yield evidence.method(case, incident)
     yield worksheet.section(summary, incident, as_of)
