@@ -1,8 +1,8 @@
 -- title: Answers to prompts that prefill refused (S5, S6)
 -- question: Which answered requests were as long as prefill's limit or longer?
--- parameters: first_rejected
+-- parameters: first_rejected, certain_from
 -- limits: The population test: full recall where decode logs are whole, precision as good as the limit and the belief in a
---   vulnerable version. Nothing cached on so long a prompt (S6) supports it; a cold prompt looks the same. Rows whose prefill
+--   vulnerable version; below `certain_from` only some of the prefill nodes refused. Nothing cached on so long a prompt (S6) supports it; a cold prompt looks the same. Rows whose prefill
 --   side shows the whole prompt are none.
 SELECT
     CASE WHEN cached_tokens = 0 THEN 'S5+S6' ELSE 'S5' END AS signature,
@@ -11,7 +11,10 @@ SELECT
     decode_node AS node,
     decode_tokens AS tokens_low,
     decode_tokens AS tokens_high,
-    'affected if the node is vulnerable' AS reading,
+    CASE
+        WHEN decode_tokens >= $certain_from THEN 'affected if the node is vulnerable'
+        ELSE 'affected if the node is vulnerable and had the lowest limit'
+    END AS reading,
     NULL::VARCHAR AS source,
     NULL::BIGINT AS line
 FROM rooms

@@ -2,8 +2,8 @@
 
 A case is a TOML file: `[[record]]`, `[[rule]]` and `[[node]]` as in `judged_evidence`, `[[row]]` the expected rows with
 the columns that matter; `[[alias]]`, `[[rate]]` and `[[side]]` are the relations of those names, `[stated]` what a variation
-changes; for the operator's queries `[[engine]]` rows as in `engine.records.SCHEMA`. Record numbers are written
-`source:line`, null is "NULL". `sabotage` is a statement that breaks the judgement first, for audits.
+changes; for the operator's queries `[[engine]]` rows as in `engine.records.SCHEMA` and `[[opening]]` of answers. Record
+numbers are written `source:line`, null is "NULL". `sabotage` is a statement that breaks the judgement first, for audits.
 """
 
 from __future__ import annotations
@@ -34,9 +34,11 @@ PARAMETERS = {
     "330_prefill_rate": {"over": 1000, "least_tokens": 100},
     "331_corroboration": {"most": 10},
     "332_node_minutes": {"most": 2},
-    "402_affected_rooms": {"first_rejected": 1000},
+    "402_affected_rooms": {"first_rejected": 1000, "certain_from": 2000},
     "412_unequal_pages": {"page_size": 64},
-    "415_population": {"first_rejected": 1000},
+    "415_population": {"first_rejected": 1000, "certain_from": 2000},
+    "418_stub_batches": {"first_rejected": 1000, "page_size": 64},
+    "421_plain_successes": {"first_rejected": 1000},
 }
 
 
@@ -63,11 +65,14 @@ def _sizing(store: Store, case: dict[str, Any]) -> None:
     store.create_table_as("stated_parts", query("110_parts"), changed)
 
 
-def engine_records(store: Store, rows: list[dict[str, Any]]) -> None:
-    """Rows of engine logs; those without a line are numbered."""
+def engine_records(store: Store, rows: list[dict[str, Any]], openings: list[dict[str, Any]]) -> None:
+    """Rows of engine logs; those without a line are numbered. Openings are those of answers."""
     made = [{"source": "a", "node": "n", "line": n, **row} for n, row in enumerate(rows, 1)]
     store.register("engine_records", pl.DataFrame(made, schema=SCHEMA).to_arrow(compat_level=pl.CompatLevel.oldest()))
     store.create_table_as("rooms", query("401_rooms"))
+    store.create_table_as("gateway_requests", query("404_gateway_requests"))
+    columns = pa.schema([("affected", pa.bool_()), ("opening", pa.string()), ("thinks", pa.bool_())])
+    store.register("openings", pa.Table.from_pylist(openings, columns))
 
 
 @pytest.mark.parametrize("path", sorted(CASES.glob("*/*.toml")), ids=lambda p: f"{p.parent.name}/{p.stem}")
@@ -76,7 +81,7 @@ def test_a_query_answers_its_case(path: Path) -> None:
     stem = path.parent.name
     with Store(threads=2) as store:
         if stem[0] == "4":
-            engine_records(store, case.get("engine", []))
+            engine_records(store, case.get("engine", []), case.get("opening", []))
         judged(
             case.get("record", []), case.get("rule", []), store=store, aliases=case.get("alias"), nodes=case.get("node", [])
         )

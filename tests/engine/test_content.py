@@ -149,3 +149,22 @@ def test_the_command_prints_scores_and_no_text(tmp_path: Path) -> None:
     assert result.exit_code == 10
     assert "rare sequences" in result.stdout
     assert not any(f" w{n} " in result.stdout for n in range(4_000))
+
+
+def test_answers_that_open_alike_are_counted_against_the_others() -> None:
+    bodies = [Body(f"a{n}", "x", "p", "Das rest of it " + str(n)) for n in range(3)]
+    bodies += [Body(f"b{n}", "y", "p", f"<think>word{n}", thinks=True) for n in range(4)]
+    result = check_content(lambda: iter(bodies), dict.fromkeys(("a0", "a1", "a2")), KEY)
+    others, affected = result.openings
+    assert (affected["answers"], affected["open_with_the_commonest"], affected["open_with_thinking"]) == (3, 3, 0)
+    assert (others["answers"], others["open_with_the_commonest"], others["open_with_thinking"]) == (4, 0, 4)
+    assert "Das" not in json.dumps(result.document())
+
+
+def test_what_the_replay_rules_out_is_shown_and_is_no_find() -> None:
+    text = " ".join(f"secret{n}" for n in range(30))
+    bodies = [Body("a", "x", "hello", text), Body("b", "y", text, "")]
+    result = check_content(lambda: iter(bodies), {"a": ["z"]}, KEY)
+    assert [m.in_superset for m in result.matches] == [False]
+    assert result.exit_status == 0
+    assert [(a.rid, a.own_containment) for a in result.answers] == [("a", 0.0)]

@@ -77,4 +77,24 @@ def test_every_signature_has_a_reliability_and_the_text_names_the_bound(tmp_path
     incident = simulated(tmp_path, 1)
     result = CliRunner().invoke(main, ["signatures", str(tmp_path)])
     assert result.exit_code == 10
-    assert result.stdout.startswith(f"At least {len(incident.affected)} affected requests")
+    count = len(incident.affected)
+    assert result.stdout.startswith(f"At least {count} affected request{' is' if count == 1 else 's are'} proved.")
+
+
+def test_what_no_engine_log_can_tell_is_said_and_weak_signs_prove_nothing(tmp_path: Path) -> None:
+    log = (
+        '2026-09-03 12:14:08  INFO http_request{method=POST uri=/v1 version=HTTP/1.1 request_id="chatcmpl-a" '
+        "status_code=200 latency=970000}: smg::response: src/middleware.rs:357: finished processing request\n"
+        "[2026-09-03 14:14:07 DP0 TP0] Prefill batch [3], #new-seq: 1, #new-token: 64, #cached-token: 0, token usage: 0.4\n"
+        "[2026-09-03 14:14:08] ReqTimeStats(rid=d, bootstrap_room=7, input_len=900000, cached_input_len=0, output_len=5, "
+        "type=decode): bootstrap_duration=1.00ms, alloc_wait_duration=1.00ms, transfer_duration=968.00ms, "
+        "queue_duration=0.00ms, forward_duration=90.00ms, entry_time=1788437647.000\n"
+    )
+    (tmp_path / "x.log").write_text(log, encoding="utf-8")
+    found = signatures((str(tmp_path / "x.log"),), first_rejected=500_000, page_size=64)
+    assert [row["signature"] for row in found.rows] == ["S5+S6", "S8", "S12"]
+    assert found.requests["joined_to_gateway"] == 1
+    assert (found.certain, found.exit_status) == (0, 11)
+    assert [text[:3] for text in found.not_told] == ["S11", "S12", "S13"]
+    weak = signatures((str(tmp_path / "x.log"),))
+    assert (weak.certain, weak.exit_status) == (0, 12)

@@ -33,6 +33,8 @@ class Body:
     tenant: str | None
     prompt: str
     answer: str
+    thinks: bool = False
+    """Whether the answer opens with the model's thinking, marked as such."""
 
 
 def read_bodies(paths: tuple[str, ...]) -> Iterator[Body]:
@@ -60,9 +62,18 @@ def _body(decoder: msgspec.json.Decoder[Any], text: str, place: str) -> Body | N
     answer = "\n".join(_texts(reply, 0)) if reply is not None else ""
     if not prompt and not answer:
         return None
+    thinks = answer.lstrip()[:6].lower() == "<think" or _has_reasoning(reply, 0)
     labels = request.get("custom_labels")
     places: list[Mapping[str, Any]] = [p for p in (value, request, labels) if isinstance(p, Mapping)]
-    return Body(_named(places, _IDS) or place, _named(places, _TENANTS), prompt, answer)
+    return Body(_named(places, _IDS) or place, _named(places, _TENANTS), prompt, answer, thinks)
+
+
+def _has_reasoning(value: Any, depth: int) -> bool:
+    if depth > DEEPEST or not isinstance(value, dict | list):
+        return False
+    if isinstance(value, list):
+        return any(_has_reasoning(item, depth + 1) for item in value)
+    return bool(value.get("reasoning_content")) or any(_has_reasoning(item, depth + 1) for item in value.values())
 
 
 def _named(places: list[Mapping[str, Any]], keys: tuple[str, ...]) -> str | None:

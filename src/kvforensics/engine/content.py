@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kvforensics.engine.bodies import Body
+from kvforensics.engine.opening import Opening, opening_of, openings
 from kvforensics.engine.shingles import WORDS, Hashes, Shingler
 
 SCHEMA = "kvforensics.content/1"
@@ -43,10 +44,23 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """One affected answer: how many sequences it has, and the share of them that its own prompt has too."""
+
+    rid: str
+    tenant: str
+    sequences: int
+    own_containment: float
+
+
+@dataclass(frozen=True, slots=True)
 class ContentCheck:
     """Matches in a total order, and how far to trust them."""
 
     matches: tuple[Match, ...]
+    answers: tuple[Answer, ...]
+    openings: tuple[dict[str, Any], ...]
+    """S11: how affected and other answers open."""
     compared: int
     without_tenant: int
     without_answer: int
@@ -67,8 +81,13 @@ class ContentCheck:
 
     @property
     def exit_status(self) -> int:
-        """10 where text of another tenant was found, 12 where no affected answer could be compared, else 0."""
-        return 10 if self.matches else 0 if self.compared else 12
+        """10 where text of another tenant was found, 12 where no affected answer could be compared, else 0.
+
+        Where a replay was given, text of a tenant that it rules out is shown, but is no find.
+        """
+        if any(m.in_superset is not False for m in self.matches):
+            return 10
+        return 0 if self.compared else 12
 
     def document(self) -> dict[str, Any]:
         """The check as one JSON document; it holds no text."""
@@ -81,6 +100,11 @@ class ContentCheck:
             "controls": self.controls,
             "false_positives_among_controls": self.false_positives,
             "false_positive_rate_at_most": self.false_positive_rate_at_most,
+            "openings": list(self.openings),
+            "answers": [
+                {"rid": a.rid, "tenant": a.tenant, "sequences": a.sequences, "own_containment": round(a.own_containment, 4)}
+                for a in self.answers
+            ],
             "matches": [
                 {"rid": m.rid, "tenant": m.tenant, "source_tenant": m.source_tenant, "shared": m.shared,
                  "containment": round(m.containment, 4), "own_containment": round(m.own_containment, 4),
@@ -94,6 +118,7 @@ class ContentCheck:
 class _Asked:
     body_tenant: str
     answer: Hashes
+    sequences: int
     own: float
     affected: bool
 
@@ -104,7 +129,12 @@ def check_content(bodies: Bodies, affected: Mapping[str, Sequence[str | None] | 
     `affected` gives the tenants of the replay's superset by request id, None where there was no replay.
     """
     shingler = Shingler(key)
-    asked, without_tenant, seen = _asked(bodies(), affected, shingler)
+    told: list[Opening] = []
+
+    def note(body: Body, hit: bool) -> None:  # noqa: FBT001 - whether the answer is an affected one
+        told.append(opening_of(body, key, affected=hit))
+
+    asked, without_tenant, seen = _asked(bodies(), affected, shingler, note)
     wanted = np.unique(np.concatenate([a.answer for a in asked.values()])) if asked else np.empty(0, np.uint64)
     # For each wanted sequence the tenant that has it: -1 nobody, -2 several.
     owner = np.full(len(wanted), -1, np.int64)
@@ -131,6 +161,8 @@ def check_content(bodies: Bodies, affected: Mapping[str, Sequence[str | None] | 
     count = sum(a.affected for a in asked.values())
     return ContentCheck(
         matches=tuple(matches),
+        answers=tuple(Answer(rid, a.body_tenant, a.sequences, a.own) for rid, a in sorted(asked.items()) if a.affected),
+        openings=openings(told),
         compared=count,
         without_tenant=without_tenant,
         without_answer=len(affected) - seen,
@@ -140,7 +172,7 @@ def check_content(bodies: Bodies, affected: Mapping[str, Sequence[str | None] | 
 
 
 def _asked(
-    bodies: Iterator[Body], affected: Mapping[str, Any], shingler: Shingler
+    bodies: Iterator[Body], affected: Mapping[str, Any], shingler: Shingler, opens: Callable[[Body, bool], None]
 ) -> tuple[dict[str, _Asked], int, int]:
     asked: dict[str, _Asked] = {}
     without_tenant = seen = controls = 0
@@ -149,6 +181,7 @@ def _asked(
         if not body.answer or (not is_affected and controls >= MOST_CONTROLS):
             continue
         seen += is_affected
+        opens(body, is_affected)
         if body.tenant is None:
             without_tenant += is_affected
             continue
@@ -156,7 +189,7 @@ def _asked(
         foreign = np.setdiff1d(answer, prompt, assume_unique=True)
         own = 1 - len(foreign) / len(answer) if len(answer) else 0.0
         controls += not is_affected
-        asked[body.rid] = _Asked(body.tenant, foreign, own, is_affected)
+        asked[body.rid] = _Asked(body.tenant, foreign, len(answer), own, is_affected)
     return asked, without_tenant, seen
 
 

@@ -7,6 +7,7 @@ version; where the version is not settled, both readings are kept.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kvforensics.engine.server_args import ServerArgs
@@ -40,6 +41,18 @@ class Limit:
     tokens: Range
     basis: str
     notes: tuple[str, ...] = ()
+
+
+def over_all(limits: Iterable[Range]) -> Range:
+    """From which length on some of several nodes reject (`low`), and from which all do (`high`, None where one is not told).
+
+    Where a node's lower end is not told, its upper end stands in: what lies below is not asked about.
+    """
+    told = [r for r in limits if r.told]
+    lows = [low for r in told if (low := r.high if r.low is None else r.low) is not None]
+    highs = [r.high for r in told]
+    certain = None if None in highs or not highs else max(high for high in highs if high is not None)
+    return Range(min(lows) if lows else None, certain)
 
 
 def first_rejected(

@@ -22,7 +22,8 @@ WANTED = re.compile(
     rb"Req ?Time ?Stats\(rid=|Finish: obj=|request\.finished|request_parameters|exceeds the maximum allowed length"
     rb"|len\(prefill_state_indices\)|Truncated\. len\(req|kv_canary violation|KV checksum mismatch|chunked_dst_kv_indice"
     rb"|exceeds the maximum number of tokens|Context corruption detected|transfer failed for request|bootstrap failed"
-    rb"|longer than the model's context length|State index length mismatch|Decode batch|\" (?:200|400)|Cache flushed"
+    rb"|longer than the model's context length|State index length mismatch|Decode batch|Cache flushed"
+    rb"|#new-seq: 1, #new-token: \d{1,3},|Prefill server returned error status|status_code=\d{3} latency="
 )
 SCHEMA: dict[str, Any] = {
     "source": pl.String, "line": pl.Int64, "node": pl.String, "local_us": pl.Int64, "utc_us": pl.Int64, "dp": pl.Int64,
@@ -31,7 +32,7 @@ SCHEMA: dict[str, Any] = {
     "status": pl.Int64, "received_us": pl.Int64, "answered_us": pl.Int64, "finished_us": pl.Int64, "entry_us": pl.Int64,
     "bootstrap_us": pl.Int64, "wait_us": pl.Int64, "transfer_us": pl.Int64, "queue_us": pl.Int64, "forward_us": pl.Int64,
     "transfer_bytes": pl.Int64, "host": pl.String, "tenant": pl.String, "limit": pl.Int64, "pages": pl.Int64,
-    "other_pages": pl.Int64,
+    "other_pages": pl.Int64, "latency_us": pl.Int64,
 }  # fmt: skip
 BATCH = 50_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -60,8 +61,16 @@ _EVENTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple((kind, re.compile(text)
     ("context_refused", r"The input \((?P<prompt_tokens>\d+) tokens\) is longer than the model's context length"),
     ("index_mismatch", r"State index length mismatch"),
     ("flushed", r"Cache flushed successfully"),
+    # A batch of one request and few tokens: what the stub of a rejected prompt looks like, and health checks too.
+    ("prefill_batch", r"Prefill batch(?: \[\d+\])?[.,] ?#new-seq: (?P<pages>1), #new-token: (?P<prompt_tokens>\d{1,3}), "),
     ("batch", r"Decode batch, #running-req: (?P<pages>\d+), #token: (?P<prompt_tokens>\d+)"),
 ))  # fmt: skip
+_GATEWAY = re.compile(
+    r"(?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)\s+[A-Z]+ http_request\{[^}]*"
+    r"request_id=\"(?P<rid>[^\"]{1,200})\"(?: status_code=(?P<status>\d{3}) latency=(?P<latency>\d+))?"
+    r"[^}]*\}:(?P<said>.*)", re.DOTALL
+)  # fmt: skip
+_REFUSED = re.compile(r".{0,200}?Prefill server returned error status.{0,300}?status=(\d{3})", re.DOTALL)
 _TENANT_KEYS = (
     "tenant",
     "organization",
@@ -112,6 +121,8 @@ class _Reader:
             return _stats(found, text)
         if text.startswith("Finish: obj="):
             return self._finish(text)
+        if text[:2] == "20" and (gateway := _GATEWAY.match(text)):
+            return _gateway(gateway)
         for kind, pattern in _EVENTS:
             if event := pattern.match(text):
                 numbers = {k: (v if k == "rid" else whole(v)) for k, v in event.groupdict().items()}
@@ -189,6 +200,16 @@ def _stats(found: re.Match[str], text: str) -> dict[str, Any]:
         "wait_us": durations.get("alloc_wait"), "transfer_us": durations.get("transfer"), "queue_us": durations.get("queue"),
         "forward_us": durations.get("forward"), "transfer_bytes": int(float(total[1]) * (1 << 20)) if total else None,
     }  # fmt: skip
+
+
+def _gateway(found: re.Match[str]) -> dict[str, Any] | None:
+    """A line of the gateway, whose stamps are UTC. Its request id is its own, not that of an engine."""
+    at = _local(found["stamp"]).get("local_us")
+    if found["status"] is not None:
+        return {"kind": "gateway_end", "rid": found["rid"], "status": whole(found["status"]), "utc_us": at,
+                "latency_us": whole(found["latency"])}  # fmt: skip
+    refused = _REFUSED.match(found["said"])
+    return {"kind": "gateway_refusal", "rid": found["rid"], "status": whole(refused[1]), "utc_us": at} if refused else None
 
 
 def _fields(text: str, at: int, nested: str | None = None) -> tuple[dict[str, Any], int]:

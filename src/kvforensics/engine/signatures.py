@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import polars as pl
 
 from kvforensics.catalog import Value, query
 from kvforensics.engine.audit import AuditOptions, audit
+from kvforensics.engine.limits import Range, over_all
 from kvforensics.engine.lines import SourceReport
 from kvforensics.engine.trace import read_evidence
 from kvforensics.store import Store
@@ -17,8 +18,8 @@ from kvforensics.store import Store
 SCHEMA = "kvforensics.signatures/1"
 EXPOSED, REVIEW, NOTHING = 10, 11, 12
 QUERIES = (
-    "411_rejections", "412_unequal_pages", "413_empty_prefills", "415_population", "417_too_fast", "422_witnesses",
-    "424_needs_review",
+    "411_rejections", "412_unequal_pages", "413_empty_prefills", "415_population", "417_too_fast", "418_stub_batches",
+    "421_plain_successes", "422_witnesses", "423_refused_at_gateway", "424_needs_review",
 )  # fmt: skip
 RELIABILITY = {
     "S1": "high precision on a vulnerable prefill; poor recall with attention DP: a lower bound",
@@ -41,8 +42,13 @@ RELIABILITY = {
 
 @dataclass(frozen=True, slots=True)
 class Signatures:
-    """Rows by signature, the bounds that they give together, and what was read."""
+    """Rows by signature, the bounds that they give together, and what was read.
 
+    `requests` counts those that prefill, decode and gateway saw, joined; `not_told` says what these logs cannot tell.
+    """
+
+    requests: dict[str, int]
+    not_told: tuple[str, ...]
     rows: tuple[dict[str, Any], ...]
     drift: dict[str, int] | None
     look_alikes: tuple[dict[str, Any], ...]
@@ -62,12 +68,12 @@ class Signatures:
         """10 where an affected request is proved, 11 where one is possible or needs review, 12 where nothing shows."""
         if self.certain:
             return EXPOSED
-        open_ones = any(r["reading"] != "refused" for r in self.rows)
+        open_ones = any(r["reading"] != "refused" and not str(r["reading"]).startswith("weak") for r in self.rows)
         return REVIEW if open_ones else NOTHING
 
     def document(self) -> dict[str, Any]:
         """All signatures as one JSON document."""
-        kinds = sorted({r["signature"] for r in self.rows})
+        kinds = sorted({str(r["signature"]) for r in self.rows}, key=_by_number)
         return {
             "schema": SCHEMA,
             "affected_at_least": self.certain,
@@ -79,6 +85,8 @@ class Signatures:
             ],
             "reliability": RELIABILITY,
             "not_asked": list(self.not_asked),
+            "not_told": list(self.not_told),
+            "requests": self.requests,
             "token_drift": self.drift,
             "rows": list(self.rows),
             "look_alikes": list(self.look_alikes),
@@ -92,7 +100,8 @@ def signatures(
     """Run every signature over engine logs. What the start-up logs do not tell can be given; what is not told is not asked."""
     records, reports = read_evidence(paths, None)
     nodes = audit(AuditOptions(paths)).nodes
-    limit = first_rejected or _only([n.limit.tokens.exact for n in nodes if n.role == "prefill"])
+    told = over_all(n.limit.tokens for n in nodes if n.role == "prefill")
+    limits = told if first_rejected is None else Range(first_rejected, first_rejected)
     # Unequal page counts are printed from 0.5.11 on, so an older node says nothing about their pages.
     page = page_size or _only([n.page_size for n in nodes if n.version.since((0, 5, 11)) is not False])
     rows: list[dict[str, Any]] = []
@@ -100,11 +109,12 @@ def signatures(
     with Store() as store:
         store.register("engine_records", records.to_arrow(compat_level=pl.CompatLevel.oldest()))
         store.create_table_as("rooms", query("401_rooms"))
-        given: dict[str, Value] = {"first_rejected": limit, "page_size": page}
+        store.create_table_as("gateway_requests", query("404_gateway_requests"))
+        given: dict[str, Value] = {"first_rejected": limits.low, "certain_from": limits.high, "page_size": page}
         for stem in QUERIES:
             asked = query(stem)
             wanted = {name: given[name] for name in asked.parameters}
-            if stem == "415_population" and limit is None:
+            if stem == "415_population" and limits.low is None:
                 not_asked.append("S5: the first rejected length is not told (--first-rejected)")
                 continue
             rows += store.run(asked, wanted).to_pylist()
@@ -112,7 +122,27 @@ def signatures(
                 not_asked.append("S2: lengths are not told, as the page size is not (--page-size)")
         drift = store.run(query("419_token_drift")).to_pylist()
         alike = store.run(query("430_look_alikes")).to_pylist()
-    return Signatures(tuple(rows), drift[0] if drift else None, tuple(alike), tuple(not_asked), reports)
+        (requests,) = store.run(query("405_joined_requests")).to_pylist()
+    seen = {str(r["signature"]) for r in rows}
+    return Signatures(
+        requests, tuple(_not_told(seen, requests)), tuple(rows), drift[0] if drift else None, tuple(alike), tuple(not_asked),
+        reports,
+    )  # fmt: skip
+
+
+def _by_number(signature: str) -> tuple[int, str]:
+    number = signature.split("+", maxsplit=1)[0].removeprefix("S")
+    return (int(number) if number.isdigit() else 99, signature)
+
+
+def _not_told(seen: set[str], requests: dict[str, int]) -> Iterator[str]:
+    """What no line of these logs can tell, whatever the deployment is."""
+    yield "S11: how answers open needs the answers (kvforensics content --affected)"
+    yield "S12: a success at the client or gateway looks the same, affected or not"
+    if "S13" not in seen:
+        yield "S13: no refusal at a gateway is in these logs, which proves nothing"
+    if requests["prefill_batches"] == 0:
+        yield "S8: no prefill batch of one request is in these logs; some releases print none"
 
 
 def _only(values: Sequence[int | None]) -> int | None:

@@ -13,6 +13,7 @@ from kvforensics.catalog import query
 from kvforensics.engine.audit import AuditOptions, audit
 from kvforensics.engine.decode_log import RankLog, read_ranks
 from kvforensics.engine.exposure import Exposed, Replayed, replay_ranks
+from kvforensics.engine.limits import Range, over_all
 from kvforensics.engine.lines import SourceReport, read_lines
 from kvforensics.engine.node import Node
 from kvforensics.engine.records import SCHEMA as RECORDS
@@ -85,19 +86,17 @@ def trace(options: TraceOptions) -> Trace:
     pool = options.pool_tokens or _agreed([n.pool.exact for n in decodes], "pool", "--pool-tokens")
     page = options.page_size or _agreed([n.page_size for n in decodes], "page size", "--page-size")
     limit = options.first_rejected
-    if limit is None:
-        limits = {n.limit.tokens.exact for n in nodes if n.role == "prefill"}
-        limit = limits.pop() if len(limits) == 1 else None
+    limits = Range(limit, limit) if limit is not None else over_all(n.limit.tokens for n in nodes if n.role == "prefill")
     with Store() as store:
         store.register("engine_records", records.to_arrow(compat_level=pl.CompatLevel.oldest()))
         store.create_table_as("rooms", query("401_rooms"))
-        affected = store.run(query("402_affected_rooms"), {"first_rejected": limit})
+        affected = store.run(query("402_affected_rooms"), {"first_rejected": limits.low, "certain_from": limits.high})
         absent = store.run(query("403_rooms_without_decode")).num_rows
     basis = dict(zip(affected["rid"].to_pylist(), affected["basis"].to_pylist(), strict=True))
     ranks = tuple(read_ranks(records, pl.DataFrame({"rid": list(basis)}, schema={"rid": pl.String})))
     replayed = replay_ranks(ranks, pool, page, draws=options.draws, workers=options.workers)
     doubts = tuple(_doubts(decodes, ranks, replayed, absent))
-    return Trace(ranks, tuple(replayed), basis, pool, page, limit, doubts, absent, reports)
+    return Trace(ranks, tuple(replayed), basis, pool, page, limits.low, doubts, absent, reports)
 
 
 def _agreed(told: Sequence[int | None], what: str, option: str) -> int:

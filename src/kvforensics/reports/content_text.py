@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kvforensics.escape import terminal
 
 Json = Mapping[str, Any]
+_RULED_OUT = "; the replay rules that tenant out, so not counted"
 
 
 def content_text(document: Json) -> str:
@@ -25,11 +26,25 @@ def content_text(document: Json) -> str:
         lines += [
             f"  {terminal(match['rid'])}: {terminal(match['tenant'])} <- {terminal(match['source_tenant'])}, "
             f"{match['shared']:,} rare sequences, {match['containment']:.1%} of the answer"
+            f"{_RULED_OUT if match['in_superset'] is False else ''}"
             for match in found["matches"]
         ]
+        lines += _openings(found["openings"])
     if (seen := document["canaries"]) is not None:
         lines.append(f"{len(seen):,} canaries in answers to others")
         for one in seen:
             receiver = "tenant not told" if one["tenant"] is None else terminal(one["tenant"])
             lines.append(f"  {terminal(one['canary'])} of {terminal(one['owner'])} in {terminal(one['rid'])}, {receiver}")
     return "\n".join(lines) + "\n"
+
+
+def _openings(rows: Sequence[Json]) -> list[str]:
+    """S11 confirms, and proves nothing."""
+    said = []
+    for row in rows:
+        who = "affected answers" if row["affected"] else "other answers"
+        said.append(
+            f"S11: of {row['answers']:,} {who} {row['open_with_the_commonest']:,} open with the commonest first word of the "
+            f"affected ones, {row['open_with_thinking']:,} with thinking"
+        )
+    return said

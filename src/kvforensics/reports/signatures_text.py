@@ -24,6 +24,14 @@ def signatures_text(document: Json) -> str:
         lines += _wrapped(f"{found['count']:,}{refused}: {found['reliability']}", f"  {found['signature']:<7}", " " * 9)
     for text in document["not_asked"]:
         lines += _wrapped(f"not asked: {text}", "  ", "    ")
+    for text in document["not_told"]:
+        lines += _wrapped(f"not told: {text}", "  ", "    ")
+    joined = document["requests"]
+    if joined["on_prefill"] or joined["on_decode"]:
+        lines += _wrapped(
+            f"requests: {joined['on_prefill']:,} on prefill, {joined['on_decode']:,} on decode, {joined['on_both']:,} joined "
+            f"by room; {joined['at_gateway']:,} at the gateway, {joined['joined_to_gateway']:,} joined by time", "  ", "    "
+        )  # fmt: skip
     if drift := document["token_drift"]:
         unseen = f"{drift['stub_drift']:,} prompt tokens that prefill never saw, over {drift['rooms']:,} rooms"
         lines += _wrapped(unseen, "  S9     ", " " * 9)
