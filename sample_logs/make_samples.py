@@ -1,6 +1,7 @@
 """What do the sample logs hold, and what is the truth about them?
 
-Writes `customer/`, `provider/` and `expected.json` beside itself, or into the folder given as the only argument.
+Writes `customer/`, `provider/`, `engine/`, `expected.json` and `expected-engine.json` beside itself, or into the folder
+given as the only argument.
 Everything is made up; the same bytes come out every time (in `.gz` files: the same content). The truth is worked out
 here, from the calls as they were made, not by the program that reads the logs.
 """
@@ -19,6 +20,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
+
+from make_engine import write_engine
 
 MODEL = "@cf/zai-org/glm-5.3"
 OTHER_MODELS = (
@@ -385,6 +388,7 @@ def main(root: Path) -> None:
     """Write everything under `root`."""
     expected = {"customer": write_customer(root), "provider": write_provider(root)}
     (root / "expected.json").write_bytes((json.dumps(expected, indent=2) + "\n").encode())
+    (root / "expected-engine.json").write_bytes((json.dumps(write_engine(root), indent=2) + "\n").encode())
 
 
 if __name__ == "__main__":

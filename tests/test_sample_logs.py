@@ -11,11 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+
+from kvforensics.cli import main
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "sample_logs"
 EXPECTED: dict[str, Any] = json.loads((SAMPLES / "expected.json").read_text())
-HAND_WRITTEN = {"README.md", "make_samples.py", "customer-exclusions.toml", "provider-exclusions.toml"}
+ENGINE: dict[str, Any] = json.loads((SAMPLES / "expected-engine.json").read_text())
+HAND_WRITTEN = {"README.md", "make_samples.py", "make_engine.py", "customer-exclusions.toml", "provider-exclusions.toml"}
 
 
 def content(path: Path) -> bytes:
@@ -44,7 +48,8 @@ def check(case: str, *options: str) -> tuple[int, dict[str, Any]]:
     return done.returncode, json.loads(done.stdout)
 
 
-def test_the_generator_writes_the_committed_bytes(tmp_path: Path) -> None:
+def test_the_generator_writes_the_committed_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(SAMPLES)
     spec = importlib.util.spec_from_file_location("make_samples", SAMPLES / "make_samples.py")
     assert spec is not None
     assert spec.loader is not None
@@ -81,3 +86,36 @@ def test_a_check_of_the_sample_logs_gives_the_truth(case: str) -> None:
 
 def test_one_worker_and_two_give_the_same_summary() -> None:
     assert check("customer", "--workers", "1") == check("customer", "--workers", "2")
+
+
+def engine(command: str, *options: str) -> tuple[int, dict[str, Any]]:
+    done = CliRunner().invoke(main, [command, str(ROOT / ENGINE["arguments"][0]), "--json", *options])
+    return done.exit_code, json.loads(done.stdout)
+
+
+def test_an_audit_of_the_engines_gives_the_truth() -> None:
+    status, found = engine("audit", "--workers", "1", "--timezone", "Europe/Amsterdam")
+    expected = ENGINE["audit"]
+    assert status == expected["exit_status"]
+    limits = {role: [n["first_rejected_length"] for n in found["nodes"] if n["role"] == role] for role in ("prefill", "decode")}
+    assert limits == expected["first_rejected"]
+    assert sorted({c["id"] for c in found["checks"] if c["status"] == "fail"}) == expected["failed"]
+    assert [n["started_earliest"] for n in found["nodes"] if n["start"] == 2] == [
+        "2026-09-09T14:05:00Z", "2026-09-09T14:20:00Z", "2026-09-09T14:35:00Z",
+    ]  # fmt: skip
+
+
+def test_the_replay_of_the_engines_finds_every_affected_response_and_whose_data_it_could_read() -> None:
+    status, found = engine("whose", "--workers", "1")
+    expected = ENGINE["whose"]
+    assert status == expected["exit_status"]
+    assert {r["rid"]: r["superset"]["tenants"] for r in found["responses"]} == expected["earlier_tenants"]
+    assert sorted({p["receiving_tenant"] for p in found["matrix"]}) == expected["receiving_tenants"]
+    assert found["confidence"] == "replay"
+
+
+def test_the_signatures_of_the_engines_give_the_truth() -> None:
+    status, found = engine("signatures")
+    expected = ENGINE["signatures"]
+    assert (status, found["affected_at_least"]) == (expected["exit_status"], expected["affected_at_least"])
+    assert sum(r["signature"] == "S1" for r in found["rows"]) == expected["rejections_printed"]
