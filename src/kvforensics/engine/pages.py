@@ -54,75 +54,90 @@ class Reads:
 
 
 class _Pool:
-    """The free list of one rank. Who wrote each page is one array; no object is made for a page, and pages count from 0.
+    """The free list of one rank, in runs of pages; pages count from 0.
 
-    A page is taken while its writer is alive. What a stale request holds was written by others, so `borrowed` marks it.
+    A prompt takes thousands of pages and most of them lie side by side, so runs are few where pages are many. Who wrote
+    each page last is one array.
     """
 
     def __init__(self, pool_pages: int, page: int, requests: int) -> None:
         self.page = page
-        self.nobody = requests
-        self.gone: Flags = np.ones(requests + 1, np.bool_)
+        self.pages = pool_pages
         self.writer: Pages = np.full(pool_pages, requests, np.int32)
-        self.borrowed: Flags = np.zeros(pool_pages, np.bool_)
-        self.lent: dict[int, Ints] = {}
-        self.free: Ints = np.arange(pool_pages, dtype=np.int64)
-        self.head = 0
+        self.held: dict[int, list[int]] = {}
+        """Of each living request its runs, start and end in turn."""
+        self.starts, self.ends, self.head, self.left = [0], [pool_pages], 0, pool_pages
 
     def merge(self) -> None:
         """Sort everything that nobody holds into the free list."""
-        idle = self.gone[self.writer]
-        if self.lent:
-            idle &= ~self.borrowed
-        self.free = np.flatnonzero(idle)
-        self.head = 0
+        taken = np.array([edge for runs in self.held.values() for edge in runs], np.int64).reshape(-1, 2)
+        taken = taken[np.argsort(taken[:, 0])]
+        starts = np.concatenate([[0], taken[:, 1]])
+        ends = np.concatenate([taken[:, 0], [self.pages]])
+        some = ends > starts
+        self.starts, self.ends, self.head = starts[some].tolist(), ends[some].tolist(), 0
+        self.left = int((ends - starts).sum())
 
-    def take(self, count: int, bound: int) -> Ints | None:
-        """The next pages, None where there are not enough even after a merge."""
-        if bound > len(self.free) - self.head:
+    def take(self, count: int, bound: int) -> list[int] | None:
+        """The next pages as runs, None where there are not enough even after a merge."""
+        if bound > self.left:
             self.merge()
-        if count > len(self.free) - self.head:
+        if count > self.left:
             return None
-        taken = self.free[self.head : self.head + count]
-        self.head += count
-        return taken
+        self.left -= count
+        runs: list[int] = []
+        starts, ends, head = self.starts, self.ends, self.head
+        while count:
+            start, end = starts[head], ends[head]
+            if end - start > count:
+                end = starts[head] = start + count
+            else:
+                head += 1
+            runs += (start, end)
+            count -= end - start
+        self.head = head
+        return runs
 
-    def write(self, pages: Ints, who: int) -> None:
-        """Note the writer of pages; runs without a hole, which are common after a merge, cost little."""
-        if len(pages) and pages[-1] - pages[0] == len(pages) - 1:
-            self.writer[pages[0] : pages[-1] + 1] = who
-        else:
-            self.writer[pages] = who
+    def write(self, runs: list[int], who: int) -> None:
+        """Note the writer of pages."""
+        for at in range(0, len(runs), 2):
+            self.writer[runs[at] : runs[at + 1]] = who
 
-    def lend(self, pages: Ints, who: int) -> None:
-        """Give pages to a request that writes only the first one."""
-        self.writer[pages[:1]] = who
-        self.borrowed[pages[1:]] = True
-        self.lent[who] = pages[1:]
+    def behind_first(self, runs: list[int]) -> Pages:
+        """Who wrote each page but the first."""
+        pieces = [self.writer[runs[at] : runs[at + 1]] for at in range(0, len(runs), 2)]
+        return np.concatenate(pieces)[1:]
 
-    def end(self, who: int) -> None:
-        """Give back everything that a request holds."""
-        self.gone[who] = True
-        if who in self.lent:
-            self.borrowed[self.lent.pop(who)] = False
-
-    def grow(self, owners: Pages, batch: int) -> int:
-        """Give each owner one page in turn; the number that found none."""
-        at, total = 0, len(owners)
-        while at < total:
-            # A decode step merges first where it might need a page for every running request.
-            usable = len(self.free) - self.head - (batch if self.page > 1 else 0)
-            if usable <= 0:
-                self.merge()
-                usable = len(self.free)
+    def grow(self, owners: list[int], counts: list[int]) -> int:
+        """Give each owner that lives its next pages in turn; the number that found none."""
+        # A decode step merges first where it might need a page for every running request.
+        reserve = len(self.held) if self.page > 1 else 0
+        short = 0
+        for who, count in zip(owners, counts, strict=True):
+            wanted = count
+            mine = self.held.get(who)
+            while wanted and mine is not None:
+                usable = self.left - reserve
                 if usable <= 0:
-                    return total - at
-            count = min(usable, total - at)
-            taken = self.free[self.head : self.head + count]
-            self.head += count
-            self.writer[taken] = owners[at : at + count]
-            at += count
-        return 0
+                    self.merge()
+                    usable = self.left
+                    if usable <= 0:
+                        short += wanted
+                        break
+                start, end = self.starts[self.head], self.ends[self.head]
+                end = min(end, start + min(usable, wanted))
+                if end == self.ends[self.head]:
+                    self.head += 1
+                else:
+                    self.starts[self.head] = end
+                self.left -= end - start
+                wanted -= end - start
+                self.writer[start:end] = who
+                if mine[-1] == start:
+                    mine[-1] = end
+                else:
+                    mine += (start, end)
+        return short
 
 
 def replay(schedule: Schedule, pool_tokens: int, page: int) -> Reads:
@@ -133,7 +148,7 @@ def replay(schedule: Schedule, pool_tokens: int, page: int) -> Reads:
     owners, weights, upto = _growth(schedule, times[order], page)
     seen: list[tuple[int, Ints, Ints]] = []
     waiting: deque[int] = deque()
-    short, grown, live, requests = 0, 0, 0, len(schedule)
+    short, grown, requests = 0, 0, len(schedule)
 
     def admit(one: int) -> bool:
         tokens = int(schedule.prompt[one])
@@ -141,10 +156,11 @@ def replay(schedule: Schedule, pool_tokens: int, page: int) -> Reads:
         taken = pool.take(count, count if page == 1 else tokens // page + 2)
         if taken is None:
             return False
-        pool.gone[one] = False
+        pool.held[one] = taken
         if schedule.stale[one]:
-            seen.append((one, *_stale_rows(pool.writer[taken[1:]], tokens, page)))
-            pool.lend(taken, one)
+            # It writes its first page; the others keep what they hold.
+            seen.append((one, *_stale_rows(pool.behind_first(taken), tokens, page)))
+            pool.write([taken[0], taken[0] + 1], one)
         else:
             pool.write(taken, one)
         return True
@@ -153,27 +169,20 @@ def replay(schedule: Schedule, pool_tokens: int, page: int) -> Reads:
         ends = upto[start : start + _CHUNK].tolist()
         for event, end in zip(order[start : start + _CHUNK].tolist(), ends, strict=True):
             if end > grown:
-                taking = owners[grown:end] if weights is None else np.repeat(owners[grown:end], weights[grown:end])
-                taking = taking[~pool.gone[taking]]
-                short += pool.grow(taking, live)
+                each = [1] * (end - grown) if weights is None else weights[grown:end].tolist()
+                short += pool.grow(owners[grown:end].tolist(), each)
                 grown = end
             if event < requests:
                 if waiting or not admit(event):
                     waiting.append(event)
                     short += 1
-                else:
-                    live += 1
                 continue
             gone = event - requests
-            if not pool.gone[gone]:
-                pool.end(gone)
-                live -= 1
-            elif gone in waiting:
+            if pool.held.pop(gone, None) is None and gone in waiting:
                 waiting.remove(gone)
             while waiting and admit(waiting[0]):
                 waiting.popleft()
-                live += 1
-    return _reads(seen, short, pool.nobody)
+    return _reads(seen, short, requests)
 
 
 def _stale_rows(writers: Pages, tokens: int, page: int) -> tuple[Ints, Ints]:
