@@ -7,8 +7,7 @@ checks. The result is a value that knows no medium.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -18,8 +17,9 @@ from kvforensics.engine.environment import NOWHERE, Surroundings
 from kvforensics.engine.fleet import GATEWAY_WANTED, Proxy, check_fleet
 from kvforensics.engine.lines import EngineLine, SourceReport, read_lines
 from kvforensics.engine.node import Node, read_node
-from kvforensics.engine.startup import WANTED, NodeStart, read_starts
+from kvforensics.engine.startup import WANTED, NodeStart, StartReader
 from kvforensics.source import Source, find_sources
+from kvforensics.workers import pool
 
 SCHEMA = "kvforensics.audit/1"
 PASSED, FAILED, NOT_TOLD = 0, 10, 12
@@ -75,43 +75,47 @@ class Audit:
 
 def audit(options: AuditOptions) -> Audit:
     """Read the logs and run every check. Raises `UsageError` for a path that cannot be read."""
-    sources = find_sources(options.paths)
-    read = _read_all(sources, options.workers)
-    starts = [start for found, _, _ in read for start in found]
+    read = _read_all(find_sources(options.paths), options.workers)
     proxy = Proxy()
-    for _, gateway, _ in read:
-        for line in gateway:
+    for one in read:
+        for line in one.gateway:
             proxy.take(line)
-    nodes = tuple(_nodes(starts, options))
+    nodes = nodes_of((start for one in read for start in one.starts), options)
     checks = [c for node in nodes for c in check_node(node, options.surroundings)]
     checks += check_fleet(nodes, proxy, options.attested)
-    return Audit(nodes, tuple(checks), tuple(report for _, _, report in read))
+    return Audit(nodes, tuple(checks), tuple(one.report for one in read))
 
 
-Read = tuple[list[NodeStart], list[EngineLine], SourceReport]
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What one source told: starts of nodes, lines of gateways, and what was read."""
+
+    starts: list[NodeStart]
+    gateway: list[EngineLine]
+    report: SourceReport
 
 
-def _read_all(sources: Sequence[Source], workers: int) -> list[Read]:
+def _read_all(sources: Sequence[Source], workers: int) -> list[_Read]:
     if workers <= 1 or len(sources) <= _BATCH:
-        return [read_source(s) for s in sources]
-    with ProcessPoolExecutor(workers) as pool:
-        return list(pool.map(read_source, sources, chunksize=_BATCH))
+        return [_read(s) for s in sources]
+    with pool(workers) as processes:
+        return list(processes.map(_read, sources, chunksize=_BATCH))
 
 
-def read_source(source: Source) -> Read:
-    """The starts in one source, the lines of gateways in it, and what was read."""
-    report = SourceReport(source.name)
+def _read(source: Source) -> _Read:
+    report, reader = SourceReport(source.name), StartReader()
     gateway: list[EngineLine] = []
-    starts = list(read_starts(_engines(read_lines(source, _WANTED, report), gateway.append)))
-    return starts, gateway, report
-
-
-def _engines(lines: Any, aside: Callable[[EngineLine], None]) -> Any:
-    for line in lines:
+    for line in read_lines(source, _WANTED, report):
         if "http_request" in line.text and "request_id=" in line.text:
-            aside(line)
+            gateway.append(line)
         else:
-            yield line
+            reader.take(line)
+    return _Read(reader.starts, gateway, report)
+
+
+def nodes_of(starts: Iterable[NodeStart], options: AuditOptions) -> tuple[Node, ...]:
+    """The nodes that started, each start of it numbered from 1."""
+    return tuple(_nodes(tuple(starts), options))
 
 
 def _nodes(starts: Sequence[NodeStart], options: AuditOptions) -> list[Node]:

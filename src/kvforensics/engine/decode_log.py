@@ -1,31 +1,29 @@
-"""What happened on each decode rank, and how exactly do the logs tell it?
+"""What happened on each decode rank, from one start of its process to the next?
 
-Rows of one request (time statistics, request log, metrics export) become one, joined by the id that the decode node gave
-it. Each gets an interval for its end and one for the time between taking its pages and its end; where clocks have no
-offset, all times of a rank are on the node's own clock.
+A process that starts has zeroed memory and a whole pool, so requests before and after a restart are logs of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+from kvforensics.engine.decode_requests import MILLISECOND, SECOND, decode_requests
+from kvforensics.engine.evidence import Evidence
+from kvforensics.engine.node import Node
 from kvforensics.engine.pages import Flags, Floats, Ints, Schedule
 
-MILLISECOND, SECOND = 1_000.0, 1_000_000.0
-HANDSHAKE = 1.0 * SECOND
-"""The longest that taking the pages is believed to follow the arrival of a request by, where no statistics tell."""
-
-
 CLOSE = 5 * MILLISECOND
+QUARTER_US = 900_000_000
+_NOBODY = np.empty(0, np.float64)
 
 
 @dataclass(frozen=True, slots=True)
 class RankLog:
-    """The requests of one decode rank, in the order of their ends. Times in microseconds.
+    """The requests of one decode rank during one run of its process, in the order of their ends. Times in microseconds.
 
     `end_low`, `end_high` bound the end; `span_low`, `span_high` the time from taking the pages to the end; `decoding` is
     the time from the first step to the end. `stale` marks affected requests.
@@ -33,6 +31,8 @@ class RankLog:
 
     node: str
     dp: int
+    run: int
+    """Which start of the node this is, from 0; requests before the first start that is told are of run 0 too."""
     rid: pl.Series
     room: pl.Series
     tenants: tuple[str | None, ...]
@@ -50,9 +50,11 @@ class RankLog:
     stale: Flags
     ready: Floats
     """When the handshake was done and the request stood in line for its pages; NaN where no statistics tell."""
-    batches: tuple[tuple[float, int], ...]
-    """(time, running requests) as the rank itself printed them."""
-    flushes: int
+    counted_at: Floats
+    counted: Ints
+    """Running requests as the rank itself printed them, and when."""
+    flushes: Floats
+    """When the free list was set back, in the middle of the second that its line tells."""
 
     def __len__(self) -> int:
         return len(self.owner)
@@ -75,7 +77,7 @@ class RankLog:
         end = end[order]
         allocated = self._in_line(end - span)
         began = np.maximum(end - self.decoding, allocated)
-        return Schedule(allocated, began, end, self.prompt, self.output, self.stale)
+        return Schedule(allocated, began, end, self.prompt, self.output, self.stale, self.flushes)
 
     def _in_line(self, allocated: Floats) -> Floats:
         """The same, with pages taken in the order of the line where times are too close to tell: nobody overtakes."""
@@ -87,45 +89,57 @@ class RankLog:
         return np.where(np.abs(fifo - allocated) <= CLOSE, fifo, allocated)
 
 
-def read_ranks(records: pl.DataFrame, stale: pl.DataFrame) -> Iterator[RankLog]:
-    """Every decode rank in the records, in the order of names. `stale` has the column `rid` of affected requests."""
-    requests = decode_requests(records)
-    flagged = requests.join(stale.select("rid", pl.lit(value=True).alias("stale")).unique(), on="rid", how="left")
-    flagged = flagged.with_columns(pl.col("stale").fill_null(value=False))
-    batches = records.filter(pl.col("kind") == "batch")
-    flushed = records.filter(pl.col("kind") == "flushed")
-    for (node, dp), rank in sorted(
-        flagged.group_by("node", "dp"), key=lambda item: (str(item[0][0]), _int(item[0][1]))
-    ):
-        rows = rank.sort("end_low", "source", "line", "rid")
-        here = batches.filter((pl.col("node") == node) & (pl.col("dp").fill_null(0) == dp))
-        clock = "local_us" if not rows["epoch"].all() else "utc_us"
-        offset = 0 if clock == "local_us" else _offset(records, str(node))
-        printed = [
-            (float(at - offset), running)
-            for at, running in here.select("local_us", "pages").iter_rows()
-            if at is not None and running is not None and offset is not None
-        ]
-        named = rows["tenant"].unique().sort(nulls_last=False)
-        yield RankLog(
-            node=str(node),
-            dp=_int(dp),
-            rid=rows["rid"],
-            room=rows["room"],
-            tenants=tuple(named),
-            owner=_places(rows["tenant"], named),
-            utc=clock == "utc_us",
-            **{
-                k: rows[k].cast(pl.Float64).to_numpy()
-                for k in ("end_low", "end_high", "span_low", "span_high", "decoding")
-            },
-            prompt=rows["prompt_tokens"].to_numpy(),
-            output=rows["output_tokens"].to_numpy(),
-            stale=rows["stale"].to_numpy(),
-            ready=rows["ready"].cast(pl.Float64).fill_null(float("nan")).to_numpy(),
-            batches=tuple(printed),
-            flushes=flushed.filter(pl.col("node") == node).height,
-        )
+def read_ranks(evidence: Evidence, nodes: Sequence[Node], stale: Sequence[str]) -> Iterator[RankLog]:
+    """Every run of every decode rank, in the order of names. `stale` are the ids of affected requests."""
+    requests = decode_requests(evidence)
+    requests = requests.with_columns(
+        pl.col("rid").is_in(pl.Series(list(stale), dtype=pl.String).implode()).alias("stale"), _runs(nodes)
+    )
+    offsets = {str(node): _offset(evidence, str(node)) for (node,), _ in requests.group_by("node")}
+    parts = requests.partition_by("node", "dp", "run", as_dict=True, include_key=False)
+    for node, dp, run in sorted(parts, key=lambda key: (str(key[0]), key[1], key[2])):
+        yield _rank(parts[node, dp, run].sort("end_low", "source", "line", "rid"), evidence, (str(node), dp, run), offsets)
+
+
+def _rank(
+    rows: pl.DataFrame, evidence: Evidence, key: tuple[str, int, int], offsets: Mapping[str, int | None]
+) -> RankLog:
+    node, dp, run = key
+    utc = bool(rows["epoch"].all())
+    times = {k: rows[k].to_numpy() for k in ("end_low", "end_high", "span_low", "span_high", "decoding")}
+    offset = offsets[node] if utc else 0
+    counted_at, counted = _printed(evidence, "batch", node, dp, offset)
+    flushes, _ = _printed(evidence, "flushed", node, dp, offset)
+    # Those of other runs of the process are not about these requests.
+    here = (counted_at >= (times["end_low"] - times["span_high"]).min()) & (counted_at <= times["end_high"].max())
+    named = rows["tenant"].cast(pl.String).unique().sort(nulls_last=False)
+    return RankLog(
+        node=node,
+        dp=dp,
+        run=run,
+        rid=rows["rid"],
+        room=rows["room"],
+        tenants=tuple(named),
+        owner=_places(rows["tenant"].cast(pl.String), named),
+        utc=utc,
+        **times,
+        prompt=rows["prompt_tokens"].to_numpy(),
+        output=rows["output_tokens"].to_numpy(),
+        stale=rows["stale"].to_numpy(),
+        ready=rows["ready"].fill_null(float("nan")).to_numpy(),
+        counted_at=counted_at[here],
+        counted=counted[here],
+        flushes=flushes + SECOND / 2,
+    )
+
+
+def _printed(evidence: Evidence, kind: str, node: str, dp: int, offset: int | None) -> tuple[Floats, Ints]:
+    """When a rank printed lines of a kind, on the clock of its log, and the number in them."""
+    if offset is None:
+        return _NOBODY, _NOBODY.astype(np.int64)
+    here = (pl.col("kind") == kind) & (pl.col("node") == node) & (pl.col("dp").fill_null(dp) == dp)
+    lines = evidence.events.filter(here & pl.col("local_us").is_not_null()).select("local_us", pl.col("pages").fill_null(0))
+    return (lines["local_us"] - offset).cast(pl.Float64).to_numpy(), lines["pages"].to_numpy()
 
 
 def _places(values: pl.Series, named: pl.Series) -> Ints:
@@ -135,79 +149,29 @@ def _places(values: pl.Series, named: pl.Series) -> Ints:
     return found["place"].cast(pl.Int64).to_numpy()
 
 
-def _int(value: object) -> int:
-    return value if isinstance(value, int) else 0
+def _runs(nodes: Sequence[Node]) -> pl.Expr:
+    """How many restarts of its node came before each request ended: by the line in the same source, else by the time."""
+    passed = pl.lit(0)
+    for node in nodes:
+        if node.ordinal < 2 or not node.start.began:
+            continue
+        here, same = pl.col("node") == node.name, pl.col("source") == node.start.source
+        local, utc = (pl.lit(at, dtype=pl.Float64) for at in (node.start.local_us, node.started[0]))
+        at = pl.when("epoch").then(utc).otherwise(local)
+        later = pl.when(same).then(pl.col("line") > node.start.line).otherwise(pl.col("end_low") >= at)
+        passed += (here & later.fill_null(value=False)).cast(pl.Int32)
+    return passed.cast(pl.Int64).alias("run")
 
 
-def _offset(records: pl.DataFrame, node: str) -> int | None:
+def _offset(evidence: Evidence, node: str) -> int | None:
     """Local time minus UTC of a node, from lines that tell both; None where no line does, or they disagree."""
     took = pl.sum_horizontal(
         *(pl.col(f"{k}_us").fill_null(0) for k in ("bootstrap", "wait", "transfer", "queue", "forward"))
     )
-    told = records.filter((pl.col("node") == node) & pl.col("local_us").is_not_null()).select(
-        pl.coalesce(pl.col("local_us") - pl.col("finished_us"), pl.col("local_us") - pl.col("entry_us") - took).alias(
-            "gap"
-        )
-    )
-    quarters = told.drop_nulls().select((pl.col("gap") / 900_000_000).round().cast(pl.Int64).alias("q"))["q"].unique()
-    return int(quarters[0]) * 900_000_000 if len(quarters) == 1 else None
-
-
-def decode_requests(records: pl.DataFrame) -> pl.DataFrame:
-    """One row for each request on a decode node, with the intervals of `RankLog` in microseconds."""
-    spoken = records.filter(pl.col("kind").is_in(["stats", "finish", "export"]) & pl.col("rid").is_not_null())
-    # Prefill ends every request with "length 0"; its statistics say what they are.
-    prefill = spoken.group_by("rid").agg(
-        ((pl.col("role") == "prefill") | ((pl.col("finish") == "length") & (pl.col("finish_length") == 0)))
-        .any()
-        .alias("p")
-    )
-    spoken = spoken.join(prefill.filter(~pl.col("p").fill_null(value=False)), on="rid", how="semi")
-    spoken = spoken.filter(~pl.col("rid").str.starts_with("HEALTH_CHECK"))
-    stats = pl.col("kind") == "stats"
-    first = {
-        name: pl.col(name).drop_nulls().first()
-        for name in (
-            "room", "prompt_tokens", "output_tokens", "cached_tokens", "tenant", "entry_us", "bootstrap_us", "wait_us",
-            "transfer_us", "queue_us", "forward_us", "received_us", "answered_us", "finished_us", "finish", "dp", "status",
-        )
-    }  # fmt: skip
-    # The node is that of the statistics, which the rank itself prints; exports may be in a file of another name.
-    merged = spoken.sort("source", "line").group_by("rid", maintain_order=True).agg(
-        pl.coalesce(pl.col("node").filter(stats).first(), pl.col("node").first()).alias("node"),
-        pl.col("source").first(), pl.col("line").first(),
-        pl.col("local_us").filter(stats).first().alias("stats_local"),
-        pl.col("local_us").filter(pl.col("kind") == "finish").first().alias("finish_local"),
-        **first,
-    )  # fmt: skip
-    merged = merged.filter(pl.col("prompt_tokens").is_not_null() & pl.col("output_tokens").is_not_null())
-    merged = merged.filter((pl.col("finish") != "abort").fill_null(value=True)).with_columns(pl.col("dp").fill_null(0))
-    phases = pl.col("transfer_us") + pl.col("queue_us").fill_null(0) + pl.col("forward_us")
-    by_entry = pl.col("entry_us") + pl.col("bootstrap_us").fill_null(0) + pl.col("wait_us").fill_null(0) + phases
-    epoch_end = pl.coalesce(by_entry, pl.col("finished_us"))
-    local_end = pl.coalesce("finish_local", "stats_local")
-    # One clock for a node: epoch where every request of it has one, else its local one.
-    framed = merged.with_columns(epoch_end.alias("epoch_end"), local_end.alias("local_end")).with_columns(
-        pl.col("epoch_end").is_not_null().all().over("node").alias("epoch")
-    )
-    fine = pl.col("finish_local").is_not_null() & (pl.col("finish_local") % 1_000_000 != 0)
-    precision = pl.when("epoch").then(MILLISECOND).when(fine).then(2 * MILLISECOND).otherwise(SECOND)
-    end = pl.when("epoch").then("epoch_end").otherwise("local_end")
-    waited = (epoch_end - pl.col("received_us")).cast(pl.Float64)
-    span_high = pl.coalesce(
-        phases.cast(pl.Float64) + MILLISECOND, waited, pl.col("forward_us").cast(pl.Float64) + HANDSHAKE
-    )
-    span_low = pl.coalesce(
-        phases.cast(pl.Float64) - MILLISECOND, waited - HANDSHAKE, pl.col("forward_us").cast(pl.Float64)
-    )
-    decoding = pl.coalesce(pl.col("forward_us"), epoch_end - pl.col("answered_us")).cast(pl.Float64)
-    # Time statistics are printed when a request ends, so a stamp of whole seconds is cut, not rounded.
-    framed = framed.with_columns(
-        pl.when("epoch").then(end - MILLISECOND).otherwise(end).cast(pl.Float64).alias("end_low"),
-        (end.cast(pl.Float64) + precision).alias("end_high"),
-        span_high.alias("span_high"),
-        pl.max_horizontal(span_low, pl.lit(0.0)).alias("span_low"),
-        pl.coalesce(decoding, span_low, pl.lit(0.0)).alias("decoding"),
-        pl.when("epoch").then(pl.col("entry_us") + pl.col("bootstrap_us").fill_null(0)).alias("ready"),
-    )
-    return framed.filter(pl.col("end_low").is_not_null() & pl.col("span_high").is_not_null())
+    gaps = pl.concat([
+        evidence.stats.filter(pl.col("node") == node).select(pl.col("local_us") - pl.col("entry_us") - took),
+        evidence.answers.filter(pl.col("node") == node).select(pl.col("local_us") - pl.col("finished_us")),
+    ])  # fmt: skip
+    quarters = gaps.to_series().drop_nulls() / QUARTER_US
+    told = quarters.round().cast(pl.Int64).unique()
+    return int(told[0]) * QUARTER_US if len(told) == 1 else None

@@ -9,18 +9,20 @@ before, since the process started.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from kvforensics.engine.decode_log import RankLog
 from kvforensics.engine.pages import Floats, replay
+from kvforensics.workers import count, pool
 
 DRAWS = 24
 FEW_DRAWS = 5
 WORK = 1_500_000
 """Requests that are replayed in all draws together, before fewer draws are made."""
+PARALLEL_FROM = 20_000
+"""Requests below which several processes cost more than they save."""
 INSIDE = 0.9
 MARGIN = 0.01
 """Added to both ends of an interval, as a share of the rows: what the order inside one decode step can move."""
@@ -73,21 +75,31 @@ class Replayed:
     completeness: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The memory of one rank: tokens in its pool, and tokens in a page."""
+
+    pool_tokens: int
+    page_size: int
+
+
 def replay_ranks(
-    ranks: Sequence[RankLog], pool_tokens: int, page: int, *, draws: int | None = None, workers: int = 1
+    ranks: Sequence[RankLog], memories: Sequence[Memory], *, draws: int | None = None, workers: int = 1
 ) -> list[Replayed]:
-    """The exposure of every rank; `pool_tokens` is the pool of one rank, `page` the tokens in a page."""
+    """The exposure of every rank, each with its memory."""
     total = sum(len(r) for r in ranks if r.stale.any())
     times = draws if draws is not None else int(min(DRAWS, max(1, WORK // max(total, 1))))
-    tasks = [(number, rank, pool_tokens, page, times) for number, rank in enumerate(ranks)]
-    if workers > 1 and total > 20_000 and len(tasks) > 1:
-        with ProcessPoolExecutor(min(workers, len(tasks))) as pool:
-            return list(pool.map(_one, tasks))
+    tasks = [(number, *one, times) for number, one in enumerate(zip(ranks, memories, strict=True))]
+    hit = sum(bool(r.stale.any()) for r in ranks)
+    if count(workers) > 1 and total > PARALLEL_FROM and hit > 1:
+        with pool(min(count(workers), hit)) as processes:
+            return list(processes.map(_one, tasks))
     return [_one(task) for task in tasks]
 
 
-def _one(task: tuple[int, RankLog, int, int, int]) -> Replayed:
-    number, rank, pool_tokens, page, draws = task
+def _one(task: tuple[int, RankLog, Memory, int]) -> Replayed:
+    number, rank, memory, draws = task
+    page = memory.page_size
     whole = _completeness(rank)
     if not rank.stale.any():
         return Replayed(number, (), 0, 0.0, whole)
@@ -96,7 +108,7 @@ def _one(task: tuple[int, RankLog, int, int, int]) -> Replayed:
     shortfalls = 0
     for draw in range(draws):
         chance = None if draw == 0 else np.random.default_rng([SEED, number, draw])
-        reads = replay(rank.drawn(chance), pool_tokens, page)
+        reads = replay(rank.drawn(chance), memory.pool_tokens, page)
         shortfalls += reads.shortfalls
         for reader, writer, rows in zip(reads.reader.tolist(), reads.writer.tolist(), reads.rows.tolist(), strict=True):
             mine = counts[reader]
@@ -198,14 +210,11 @@ def _share(tenant: str | None, request: int | None, rows: Floats, total: int, ma
 
 def _completeness(rank: RankLog) -> float | None:
     """The running requests that the log explains, of those that the rank itself counted."""
-    if not rank.batches:
+    told = int(rank.counted.sum())
+    if not told:
         return None
-    ends = np.sort((rank.end_low + rank.end_high) / 2)
-    begins = np.sort((rank.end_low + rank.end_high) / 2 - rank.decoding)
-    told = explained = 0
-    for at, running in rank.batches:
-        # The stamp is cut to the second: whoever ran in any part of it may have been counted.
-        here = int(np.searchsorted(begins, at + STAMP, "right") - np.searchsorted(ends, at, "left"))
-        told += running
-        explained += min(running, max(here, 0))
-    return explained / told if told else None
+    middle = (rank.end_low + rank.end_high) / 2
+    ends, begins = np.sort(middle), np.sort(middle - rank.decoding)
+    # The stamp is cut to the second: whoever ran in any part of it may have been counted.
+    here = np.searchsorted(begins, rank.counted_at + STAMP, "right") - np.searchsorted(ends, rank.counted_at, "left")
+    return float(np.minimum(rank.counted, np.maximum(here, 0)).sum()) / told

@@ -103,10 +103,13 @@ class SourceTenant(msgspec.Struct, frozen=True):
 
 
 class Rank(msgspec.Struct, frozen=True):
-    """One decode rank, from one start of its process to the next."""
+    """One decode rank, from one start of its process to the next; `run` counts them from 0."""
 
     node: str
     dp: int
+    run: int
+    pool_tokens: int
+    page_size: int
     requests: int
     affected: int
     draws: int
@@ -128,8 +131,6 @@ class Exposure(msgspec.Struct, frozen=True):
     """The document."""
 
     schema: str
-    pool_tokens: int
-    page_size: int
     first_rejected_length: int | None
     affected_responses: int
     confidence: str
@@ -181,18 +182,17 @@ def document_of(trace: Trace) -> dict[str, Any]:
     """A trace as one JSON document."""
     return {
         "schema": SCHEMA,
-        "pool_tokens": trace.pool_tokens,
-        "page_size": trace.page_size,
         "first_rejected_length": trace.first_rejected,
         "affected_responses": len(trace.exposed),
         "confidence": "replay" if not trace.doubts else "superset",
         "doubts": list(trace.doubts),
-        "prefill_rows_of_first_page": trace.page_size - 1,
+        "prefill_rows_of_first_page": max((m.page_size for m in trace.memories), default=1) - 1,
         "handed_over_without_a_decode_record": trace.absent,
         "ranks": [
-            {"node": log.node, "dp": log.dp, "requests": len(log), "affected": len(found.exposed), "draws": found.draws,
+            {"node": log.node, "dp": log.dp, "run": log.run, "pool_tokens": memory.pool_tokens,
+             "page_size": memory.page_size, "requests": len(log), "affected": len(found.exposed), "draws": found.draws,
              "completeness": found.completeness, "shortfalls": found.shortfalls}
-            for log, found in zip(trace.ranks, trace.replayed, strict=True)
+            for log, memory, found in zip(trace.ranks, trace.memories, trace.replayed, strict=True)
         ],
         "responses": [_response(trace, e) for e in trace.exposed],
         "matrix": list(_matrix(trace)),

@@ -7,10 +7,10 @@ at, so that a long run-time log costs one search a line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from json import JSONDecoder
-from typing import Any
+from typing import Any, Protocol
 
 from kvforensics.decompress import open_stream
 from kvforensics.engine.dress import Printed, Ranks, undress, utc_instant
@@ -67,8 +67,18 @@ class SourceReport:
         }
 
 
-def read_lines(source: Source, wanted: re.Pattern[bytes], report: SourceReport) -> Iterator[EngineLine]:
-    """The lines of a source that hold something `wanted`; `report` is filled on the way."""
+class Lane(Protocol):
+    """Takes lines in bulk; which are left."""
+
+    def take(self, lines: Sequence[bytes], first: int) -> Sequence[int]:
+        """The places of the lines that were not taken. Line `first` is the first one."""
+        ...
+
+
+def read_lines(
+    source: Source, wanted: re.Pattern[bytes], report: SourceReport, lane: Lane | None = None
+) -> Iterator[EngineLine]:
+    """The lines of a source that hold something `wanted` and that the lane leaves; `report` is filled on the way."""
     with open_stream(source) as stream:
         head = stream.peek(_HEAD)
         encoding = encoding_of(head)
@@ -79,9 +89,16 @@ def read_lines(source: Source, wanted: re.Pattern[bytes], report: SourceReport) 
             if block.reject is not None:
                 report.problems.append(f"line {block.first_line}: {block.reject}")
                 continue
-            for offset, raw in enumerate(block.data.splitlines()):
-                if layers.waits or wanted.search(raw) or _PIECES.search(raw) or _DOCKER_PIECE.match(raw):
-                    yield from layers.lines(block.first_line + offset, raw)
+            lines = block.data.removesuffix(b"\n").split(b"\n")
+            left: Sequence[int] = range(len(lines))
+            # What stands between the pieces of a split line may belong to it.
+            if lane is not None and not layers.waits and not _PIECES.search(block.data):
+                left = lane.take(lines, block.first_line)
+            for place in left:
+                # Progress bars write over their line: each of its states is looked at.
+                for raw in lines[place].split(b"\r"):
+                    if layers.waits or wanted.search(raw) or _PIECES.search(raw) or _DOCKER_PIECE.match(raw):
+                        yield from layers.lines(block.first_line + place, raw)
         yield from layers.left(report)
         report.sha256, report.size = stream.sha256, stream.raw_bytes
         if stream.problem:

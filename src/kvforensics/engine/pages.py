@@ -9,7 +9,7 @@ keys and values writes its first page and what it generates, and leaves the rest
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,8 @@ class Schedule:
     prompt: Ints
     output: Ints
     stale: Flags
+    flushes: Floats = field(default_factory=lambda: np.empty(0, np.float64))
+    """When the free list was set back to all pages; what they hold stays."""
 
     def __len__(self) -> int:
         return len(self.prompt)
@@ -143,7 +145,7 @@ class _Pool:
 def replay(schedule: Schedule, pool_tokens: int, page: int) -> Reads:
     """Run a schedule through the allocator of a pool of `pool_tokens`, with pages of `page` tokens."""
     pool = _Pool(pool_tokens // page, page, len(schedule))
-    times = np.concatenate([schedule.allocated, schedule.finished])
+    times = np.concatenate([schedule.allocated, schedule.finished, schedule.flushes])
     order = np.argsort(times, kind="stable")
     owners, weights, upto = _growth(schedule, times[order], page)
     seen: list[tuple[int, Ints, Ints]] = []
@@ -176,6 +178,9 @@ def replay(schedule: Schedule, pool_tokens: int, page: int) -> Reads:
                 if waiting or not admit(event):
                     waiting.append(event)
                     short += 1
+                continue
+            if event >= 2 * requests:
+                pool.merge()
                 continue
             gone = event - requests
             if pool.held.pop(gone, None) is None and gone in waiting:

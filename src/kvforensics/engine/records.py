@@ -8,13 +8,12 @@ decode; it is a 63-bit whole number and stays one. Prompts and answers are skipp
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 import polars as pl
 
+from kvforensics.engine.answers import COLUMNS, AnswerReader, Values, local_stamp, whole
 from kvforensics.engine.lines import EngineLine
 from kvforensics.engine.literals import pairs, scalar
 
@@ -35,15 +34,13 @@ SCHEMA: dict[str, Any] = {
     "other_pages": pl.Int64, "latency_us": pl.Int64,
 }  # fmt: skip
 BATCH = 50_000
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _STATS = re.compile(
     r"Req ?Time ?Stats\(rid=([^,]{1,200}), bootstrap_room=(\d+|None), input[ _]len=(\d+)(?:, cached_input_len=(\d+))?"
     r", output[ _]len=(\d+)(?:, attempts=\d+)?, type=(\w+)\)"
 )
-_DURATION = re.compile(r"(\w+?)(?:_queue)?_duration=([\d.]+)ms")
+_DURATION = re.compile(r"(\w+?)(?:_queue)?_duration=(\d{1,12}(?:\.\d{1,12})?)ms")
 _ENTRY = re.compile(r"entry_time=(\d{9,10}(?:\.\d+)?)(?!\d)")
-_BYTES = re.compile(r"transfer_total=([\d.]+) ?MB")
+_BYTES = re.compile(r"transfer_total=(\d{1,9}(?:\.\d{1,12})?) ?MB")
 _EVENTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple((kind, re.compile(text)) for kind, text in (
     ("rejected", r"Input length \((?P<prompt_tokens>\d+) tokens\) exceeds the maximum allowed length \((?P<limit>\d+) tokens\)"
                  r"(?:.{0,200}?self\.rid='(?P<rid>[^']{1,200})')?"),
@@ -71,49 +68,38 @@ _GATEWAY = re.compile(
     r"[^}]*\}:(?P<said>.*)", re.DOTALL
 )  # fmt: skip
 _REFUSED = re.compile(r".{0,200}?Prefill server returned error status.{0,300}?status=(\d{3})", re.DOTALL)
-_TENANT_KEYS = (
-    "tenant",
-    "organization",
-    "organisation",
-    "org",
-    "team",
-    "account",
-    "project",
-    "x-tenant-id",
-    "x-tenant",
-)
 
 
-def read_records(lines: Iterable[EngineLine], tenant_by: str | None = None) -> Iterator[pl.DataFrame]:
-    """Batches of rows with the columns of `SCHEMA`. `tenant_by` names the header, label or field that names the tenant."""
-    reader = _Reader(tenant_by)
-    rows: list[dict[str, Any]] = []
-    for line in lines:
-        row = reader.row(line)
-        if row is None:
-            continue
-        rows.append({
-            "source": line.source, "line": line.line, "node": line.node, "local_us": line.local_us, "utc_us": line.utc_us,
-            "dp": line.rank("DP"), "tp": line.rank("TP"), **row,
-        })  # fmt: skip
-        if row.get("dp") is None:
-            rows[-1]["dp"] = line.rank("DP")
-        if len(rows) >= BATCH:
-            yield pl.DataFrame(rows, schema=SCHEMA)
-            rows = []
-    if rows:
-        yield pl.DataFrame(rows, schema=SCHEMA)
+class RecordReader:
+    """Reads one line after the other, and keeps what they say until it is asked for."""
 
-
-class _Reader:
-    """Reads one line after the other."""
-
-    def __init__(self, tenant_by: str | None) -> None:
-        self._tenant_keys = (tenant_by,) if tenant_by else _TENANT_KEYS
+    def __init__(self, answers: AnswerReader) -> None:
+        self._answers = answers
         self._json = msgspec.json.Decoder()
+        self._rows: list[dict[str, Any]] = []
 
-    def row(self, line: EngineLine) -> dict[str, Any] | None:
-        """What the line says, None where it says nothing of interest."""
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to ask."""
+        return len(self._rows) >= BATCH
+
+    def rows(self) -> pl.DataFrame:
+        """What was kept since the last time."""
+        rows, self._rows = self._rows, []
+        return pl.DataFrame(rows, schema=SCHEMA)
+
+    def take(self, line: EngineLine) -> None:
+        """Read a line, if it says something of interest."""
+        row = self._row(line)
+        if row is None:
+            return
+        told = {key: value for key, value in row.items() if value is not None}
+        self._rows.append({
+            "source": line.source, "line": line.line, "node": line.node, "local_us": line.local_us, "utc_us": line.utc_us,
+            "dp": line.rank("DP"), "tp": line.rank("TP"), **told,
+        })  # fmt: skip
+
+    def _row(self, line: EngineLine) -> dict[str, Any] | None:
         text = line.text
         if text.startswith("{"):
             return self._object(text)
@@ -132,22 +118,16 @@ class _Reader:
     def _object(self, text: str) -> dict[str, Any] | None:
         try:
             value = self._json.decode(text)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            return None
-        if not isinstance(value, dict):
-            return None
-        if value.get("event") == "request.finished":
-            request, out = value.get("obj"), value.get("out")
-            meta = out.get("meta_info") if isinstance(out, dict) else None
-            row = self._request(request if isinstance(request, dict) else {}, meta if isinstance(meta, dict) else {})
-            # A local stamp without an offset; it takes the place of the line's own.
-            return {**row, "kind": "finish", **_local(value.get("timestamp"))}
-        if "request_parameters" in value:
-            try:
-                request = self._json.decode(value["request_parameters"])
-            except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+            if not isinstance(value, dict):
                 return None
-            return {**self._request(request if isinstance(request, dict) else {}, value), "kind": "export"}
+            if value.get("event") == "request.finished":
+                out = value.get("out")
+                meta = out.get("meta_info") if isinstance(out, dict) else None
+                return _answer(self._answers.read("finish", value.get("obj"), meta, value.get("timestamp")))
+            if "request_parameters" in value:
+                return _answer(self._answers.read("export", self._json.decode(value["request_parameters"]), value))
+        except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+            return None
         return None
 
     def _finish(self, text: str) -> dict[str, Any] | None:
@@ -160,34 +140,11 @@ class _Reader:
         if marker >= 0:
             out, _ = _fields(text, marker + len("out={"), nested="meta_info")
             meta = out
-        return {**self._request(request, meta), "kind": "finish"} if request or meta else None
+        return _answer(self._answers.read("finish", request, meta)) if request or meta else None
 
-    def _request(self, request: Mapping[str, Any], meta: Mapping[str, Any]) -> dict[str, Any]:
-        finish = meta.get("finish_reason")
-        reason = finish if isinstance(finish, dict) else {}
-        received, ended = micros(meta.get("request_received_ts")), meta.get("request_finished_ts")
-        return {
-            "role": None,
-            "rid": _text(meta.get("id")) or _text(request.get("rid")),
-            "room": whole(request.get("bootstrap_room")),
-            "host": _text(request.get("bootstrap_host")),
-            "prompt_tokens": whole(meta.get("prompt_tokens")),
-            "cached_tokens": whole(meta.get("cached_tokens")),
-            "output_tokens": whole(meta.get("completion_tokens")),
-            "finish": _text(reason.get("type")),
-            "finish_length": whole(reason.get("length")),
-            "status": whole(reason.get("status_code")),
-            "dp": whole(meta.get("dp_rank")),
-            "received_us": received,
-            "answered_us": micros(meta.get("response_sent_to_client_ts")),
-            "finished_us": micros(ended if ended is not None else meta.get("decode_finished_ts")),
-            "tenant": self._tenant(request),
-        }
 
-    def _tenant(self, request: Mapping[str, Any]) -> str | None:
-        labels, headers = request.get("custom_labels"), request.get("external_trace_header")
-        places = [p for p in (labels, headers, request) if isinstance(p, Mapping)]
-        return next((t for p in places for k in self._tenant_keys if (t := _text(p.get(k))) is not None), None)
+def _answer(values: Values) -> dict[str, Any]:
+    return dict(zip(COLUMNS, values, strict=True))
 
 
 def _stats(found: re.Match[str], text: str) -> dict[str, Any]:
@@ -204,7 +161,7 @@ def _stats(found: re.Match[str], text: str) -> dict[str, Any]:
 
 def _gateway(found: re.Match[str]) -> dict[str, Any] | None:
     """A line of the gateway, whose stamps are UTC. Its request id is its own, not that of an engine."""
-    at = _local(found["stamp"]).get("local_us")
+    at = local_stamp(found["stamp"])
     if found["status"] is not None:
         return {"kind": "gateway_end", "rid": found["rid"], "status": whole(found["status"]), "utc_us": at,
                 "latency_us": whole(found["latency"])}  # fmt: skip
@@ -227,33 +184,3 @@ def _fields(text: str, at: int, nested: str | None = None) -> tuple[dict[str, An
             if known:
                 found[key] = plain
     return found, -1
-
-
-def whole(value: object) -> int | None:
-    """A whole number that fits 63 bits, never by way of a float."""
-    if isinstance(value, str) and value.isdigit() and len(value) < 20:
-        value = int(value)
-    return value if type(value) is int and 0 <= value < 1 << 63 else None
-
-
-def micros(value: object) -> int | None:
-    """Microseconds of seconds since 1970."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 1e9 <= value < 1e10:
-        return None
-    return round(value * 1_000_000)
-
-
-def _text(value: object) -> str | None:
-    return value[:200] if isinstance(value, str) and value else None
-
-
-def _local(stamp: object) -> dict[str, int]:
-    if not isinstance(stamp, str):
-        return {}
-    try:
-        moment = datetime.fromisoformat(stamp)
-    except ValueError:
-        return {}
-    if moment.tzinfo is not None:
-        return {"utc_us": (moment - _EPOCH) // _MICROSECOND}
-    return {"local_us": (moment.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND}

@@ -14,7 +14,8 @@ from kvforensics.engine.literals import Literal, pairs, scalar
 
 KEPT = frozenset({
     "allow_auto_truncate", "attention_backend", "attn_cp_size", "attn_dp_size", "context_length", "dcp_size",
-    "decode_context_parallel_size", "attn_dcp_size", "disable_radix_cache", "disaggregation_bootstrap_port",
+    "decode_context_parallel_size", "attn_dcp_size", "device", "disable_radix_cache", "disaggregation_bootstrap_port",
+    "disaggregation_decode_allocation_policy", "enable_unified_memory",
     "disaggregation_decode_enable_offload_kvcache", "disaggregation_decode_enable_radix_cache",
     "disaggregation_enable_kv_checksum", "disaggregation_mode", "disaggregation_transfer_backend", "dist_init_addr",
     "dllm_algorithm", "dp_size", "enable_dp_attention", "enable_hierarchical_cache", "enable_hisparse",

@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 
 from kvforensics.catalog import Value, query
-from kvforensics.engine.audit import AuditOptions, audit
+from kvforensics.engine.audit import AuditOptions, nodes_of
+from kvforensics.engine.evidence import read_evidence
 from kvforensics.engine.limits import Range, over_all
 from kvforensics.engine.lines import SourceReport
-from kvforensics.engine.trace import read_evidence
 from kvforensics.store import Store
 
 SCHEMA = "kvforensics.signatures/1"
@@ -95,11 +95,12 @@ class Signatures:
 
 
 def signatures(
-    paths: tuple[str, ...], *, first_rejected: int | None = None, page_size: int | None = None
+    paths: tuple[str, ...], *, first_rejected: int | None = None, page_size: int | None = None, workers: int = 1
 ) -> Signatures:
     """Run every signature over engine logs. What the start-up logs do not tell can be given; what is not told is not asked."""
-    records, reports = read_evidence(paths, None)
-    nodes = audit(AuditOptions(paths)).nodes
+    evidence = read_evidence(paths, None, workers)
+    records, reports = evidence.records(), evidence.inputs
+    nodes = nodes_of(evidence.starts, AuditOptions(paths))
     told = over_all(n.limit.tokens for n in nodes if n.role == "prefill")
     limits = told if first_rejected is None else Range(first_rejected, first_rejected)
     # Unequal page counts are printed from 0.5.11 on, so an older node says nothing about their pages.

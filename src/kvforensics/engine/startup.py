@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -29,29 +28,30 @@ WANTED = re.compile(
     rb"|Tree cache initialized|Cache flushed|request\.finished|\"?version\"?: ?\""
 )
 _SERVER_ARGS = re.compile(r"server_args=(?:ServerArgs\(|\{)")
-_CAPACITY = re.compile(r"max_total_num_tokens=(\d+)")
-_CONTEXT = re.compile(r"context_len=(\d+)")
-_ALLOCATED = re.compile(r"(.*?)KV Cache is allocated\. (?:dtype: [^,]+, )?#tokens: (\d+)")
-_CAPTURED = re.compile(r"Post-capture KV sizing: KV cache allocated\. (?:dtype: [^,]+, )?#tokens: (\d+)")
-_CAPTURED_LAYERS = re.compile(r"Post-capture KV sizing: full_layer_tokens=(\d+), swa_layer_tokens=(\d+)")
-_WARNED = re.compile(r"KV pool holds (\d+) tokens, fewer than --context-length (\d+)")
+_CAPACITY = re.compile(r"max_total_num_tokens=(\d{1,18})(?!\d)")
+_CONTEXT = re.compile(r"context_len=(\d{1,18})(?!\d)")
+_ALLOCATED = re.compile(r"(.*?)KV Cache is allocated\. (?:dtype: [^,]+, )?#tokens: (\d{1,18})(?!\d)")
+_CAPTURED = re.compile(r"Post-capture KV sizing: KV cache allocated\. (?:dtype: [^,]+, )?#tokens: (\d{1,18})(?!\d)")
+_CAPTURED_LAYERS = re.compile(r"Post-capture KV sizing: full_layer_tokens=(\d{1,18}), swa_layer_tokens=(\d{1,18})(?!\d)")
+_WARNED = re.compile(r"KV pool holds (\d{1,18}) tokens, fewer than --context-length (\d{1,18})(?!\d)")
 _CHUNK = re.compile(r"KV cache is forced as chunk cache for decode server")
 _RADIX = re.compile(r"EXPERIMENTAL: Radix cache is enabled for decode server")
 _CANARY = re.compile(r"install_canary: disaggregation_mode=(\w+)")
 _WARMUP = re.compile(r"End of prefill disaggregation mode warmup")
 _READY = re.compile(r"The server is fired up and ready to roll!")
-_REJECTED = re.compile(r"Input length \((\d+) tokens\) exceeds the maximum allowed length \((\d+) tokens\)")
-_TRUNCATED = re.compile(r"Request length is longer than .{0,90}Truncated\. len\(req\.origin_input_ids\)=(\d+), "
-                        r"max_req_input_len=(\d+)")  # fmt: skip
+_REJECTED = re.compile(r"Input length \((\d{1,18}) tokens\) exceeds the maximum allowed length \((\d{1,18}) tokens\)")
+_TRUNCATED = re.compile(r"Request length is longer than .{0,90}Truncated\. len\(req\.origin_input_ids\)=(\d{1,18}), "
+                        r"max_req_input_len=(\d{1,18})(?!\d)")  # fmt: skip
 _PREFILL = re.compile(r"Prefill batch[.,].*#(?:bootstrap|unbootstrapped|inflight|transferring|prealloc)-req")
-_DECODE = re.compile(r"Decode batch.*?#(?:full )?token: (\d+), (?:full )?token usage: (\d+\.\d+).*pre-allocated usage")
+_DECODE = re.compile(r"Decode batch.*?#(?:full )?token: (\d{1,18}), (?:full )?token usage: (\d{1,3}\.\d{1,9}).*"
+                     r"pre-allocated usage")  # fmt: skip
 _DECODE_ROLE = re.compile(r"Decode batch.*pre-allocated usage")
 _STATS = re.compile(r"Req ?Time ?Stats\(rid=.*?type=(prefill|decode|unified)\)")
-_ENTRY = re.compile(r"entry_time=(\d{9,10}\.\d+)")
-_DURATION = re.compile(r"\w+_duration[=(]([\d.]+)ms")
+_ENTRY = re.compile(r"entry_time=(\d{9,10}\.\d{1,12})")
+_DURATION = re.compile(r"\w+_duration[=(](\d{1,12}(?:\.\d{1,12})?)ms")
 _MODEL = re.compile(r"Load weight end\..*?type=(\w+)")
 _RELEASED = re.compile(r"Deferred KV release for room \S+ timed out")
-_FINISHED = re.compile(r'"timestamp": ?"([^"]{19,26})".*"request_finished_ts": ?(\d+\.\d+)')
+_FINISHED = re.compile(r'"timestamp": ?"([^"]{19,26})".*"request_finished_ts": ?(\d{9,10}\.\d{1,12})')
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +103,22 @@ class NodeStart:
     flushes: int = 0
 
 
-def read_starts(lines: Iterable[EngineLine]) -> Iterator[NodeStart]:
-    """The starts of all nodes in the lines of one source, in the order of their first lines."""
-    open_starts: dict[str, NodeStart] = {}
-    found: list[NodeStart] = []
-    for line in lines:
-        start = open_starts.get(line.node)
+class StartReader:
+    """Reads the lines of one source, and keeps what each start of each node told."""
+
+    def __init__(self) -> None:
+        self.starts: list[NodeStart] = []
+        """In the order of their first lines."""
+        self._open: dict[str, NodeStart] = {}
+
+    def take(self, line: EngineLine) -> None:
+        """Read one line that holds something `WANTED`."""
+        start = self._open.get(line.node)
         if start is None or _begins_another(start, line):
             start = NodeStart(line.node, line.source, line.line, began=False)
-            open_starts[line.node] = start
-            found.append(start)
+            self._open[line.node] = start
+            self.starts.append(start)
         _take(start, line)
-    yield from found
 
 
 def _begins_another(start: NodeStart, line: EngineLine) -> bool:

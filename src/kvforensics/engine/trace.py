@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
 from kvforensics.catalog import query
-from kvforensics.engine.audit import AuditOptions, audit
+from kvforensics.engine.audit import AuditOptions, nodes_of
 from kvforensics.engine.decode_log import RankLog, read_ranks
-from kvforensics.engine.exposure import Exposed, Replayed, replay_ranks
+from kvforensics.engine.evidence import Evidence, read_evidence
+from kvforensics.engine.exposure import Exposed, Memory, Replayed, replay_ranks
 from kvforensics.engine.limits import Range, over_all
-from kvforensics.engine.lines import SourceReport, read_lines
+from kvforensics.engine.lines import SourceReport
 from kvforensics.engine.node import Node
-from kvforensics.engine.records import SCHEMA as RECORDS
-from kvforensics.engine.records import WANTED, read_records
 from kvforensics.errors import KvForensicsError, UsageError
-from kvforensics.source import find_sources
 from kvforensics.store import Store
 
 WHOLE_ENOUGH = 0.98
+UNUSUAL_SWITCHES = {
+    "disaggregation_decode_enable_radix_cache": "finished prompts stay in a tree on decode",
+    "disaggregation_decode_enable_offload_kvcache": "pages are given back early and restored",
+    "enable_hisparse": "logical and host pages differ",
+    "enable_kv_cache_sharding": "pages are spread over shards",
+    "enable_unified_memory": "several kinds of state share one pool",
+    "enable_hierarchical_cache": "restored prefixes write pages",
+}
+"""Switches of a decode node with which its pages are not handed out as the replay does."""
 
 
 class NotTraceable(KvForensicsError):
@@ -50,10 +58,9 @@ class Trace:
     """Everything that the replay found, with what it rests on."""
 
     ranks: tuple[RankLog, ...]
+    memories: tuple[Memory, ...]
     replayed: tuple[Replayed, ...]
     basis: Mapping[str, str]
-    pool_tokens: int
-    page_size: int
     first_rejected: int | None
     doubts: tuple[str, ...]
     absent: int
@@ -66,40 +73,67 @@ class Trace:
         return tuple(e for r in self.replayed for e in r.exposed)
 
 
-def read_evidence(paths: tuple[str, ...], tenant_by: str | None) -> tuple[pl.DataFrame, tuple[SourceReport, ...]]:
-    """All rows of engine logs, and what was read. Raises `UsageError` for a path that cannot be read."""
-    frames, reports = [pl.DataFrame(schema=RECORDS)], []
-    for source in find_sources(paths):
-        report = SourceReport(source.name)
-        frames += read_records(read_lines(source, WANTED, report), tenant_by)
-        reports.append(report)
-    return pl.concat(frames), tuple(reports)
-
-
 def trace(options: TraceOptions) -> Trace:
     """Replay the logs. Raises `NotTraceable` where pool or page size are neither in them nor given."""
-    records, reports = read_evidence(options.paths, options.tenant_by)
-    nodes = audit(AuditOptions(options.paths)).nodes
-    if options.tenants is not None:
-        records = _with_tenants(records, Path(options.tenants))
+    evidence = read_evidence(options.paths, options.tenant_by, options.workers)
+    nodes = nodes_of(evidence.starts, AuditOptions(options.paths))
     decodes = [n for n in nodes if n.role == "decode"]
-    pool = options.pool_tokens or _agreed([n.pool.exact for n in decodes], "pool", "--pool-tokens")
-    page = options.page_size or _agreed([n.page_size for n in decodes], "page size", "--page-size")
+    memory_of = _Memories(decodes, options)
+    if options.tenants is not None:
+        evidence = _with_tenants(evidence, Path(options.tenants))
     limit = options.first_rejected
     limits = Range(limit, limit) if limit is not None else over_all(n.limit.tokens for n in nodes if n.role == "prefill")
     with Store() as store:
+        # All but a few requests are neither stubs, nor long, nor without a decode record: they need not be asked about.
+        records = evidence.records(_open_rooms(evidence, limits.low))
         store.register("engine_records", records.to_arrow(compat_level=pl.CompatLevel.oldest()))
         store.create_table_as("rooms", query("401_rooms"))
         affected = store.run(query("402_affected_rooms"), {"first_rejected": limits.low, "certain_from": limits.high})
         absent = store.run(query("403_rooms_without_decode")).num_rows
     basis = dict(zip(affected["rid"].to_pylist(), affected["basis"].to_pylist(), strict=True))
-    ranks = tuple(read_ranks(records, pl.DataFrame({"rid": list(basis)}, schema={"rid": pl.String})))
-    replayed = replay_ranks(ranks, pool, page, draws=options.draws, workers=options.workers)
-    doubts = tuple(_doubts(decodes, ranks, replayed, absent))
-    return Trace(ranks, tuple(replayed), basis, pool, page, limits.low, doubts, absent, reports)
+    ranks = tuple(read_ranks(evidence, decodes, list(basis)))
+    inputs = evidence.inputs
+    del evidence, records
+    memories = tuple(memory_of(log.node, log.run) for log in ranks)
+    replayed = replay_ranks(ranks, memories, draws=options.draws, workers=options.workers)
+    doubts = tuple(dict.fromkeys(_doubts(decodes, ranks, replayed, absent)))
+    return Trace(ranks, memories, tuple(replayed), basis, limits.low, doubts, absent, inputs)
 
 
-def _agreed(told: Sequence[int | None], what: str, option: str) -> int:
+def _open_rooms(evidence: Evidence, limit: int | None) -> pl.DataFrame:
+    """The rooms that `401_rooms` has to look at: a stub, a prompt over the limit, or nobody on decode who spoke of it."""
+    sides = (evidence.stats, evidence.answers)
+    tokens = pl.col("prompt_tokens")
+    odd = (tokens == 1) if limit is None else (tokens == 1) | (tokens >= limit)
+    decoded = pl.concat([
+        evidence.stats.filter(pl.col("role") == "decode").select("room"),
+        evidence.answers.filter(pl.col("output_tokens") > 1).select("room"),
+    ])  # fmt: skip
+    absent = [t.select("room").drop_nulls().join(decoded, on="room", how="anti") for t in sides]
+    return pl.concat([*(t.filter(odd).select("room").drop_nulls() for t in sides), *absent]).unique()
+
+
+class _Memories:
+    """Pool and page size of each run of each decode node: as given, as its own start says, else as all others agree."""
+
+    def __init__(self, decodes: Sequence[Node], options: TraceOptions) -> None:
+        self._pool, self._page = options.pool_tokens, options.page_size
+        self._pools = {(n.name, n.ordinal): n.pool.exact for n in decodes}
+        self._pages = {(n.name, n.ordinal): n.page_size for n in decodes}
+        if self._pool is None and not any(self._pools.values()):
+            _agreed((), "pool", "--pool-tokens")
+        if self._page is None and not any(self._pages.values()):
+            _agreed((), "page size", "--page-size")
+
+    def __call__(self, node: str, run: int) -> Memory:
+        """The memory of one run. Raises `NotTraceable` where nothing tells it."""
+        key = (node, run + 1)
+        pool = self._pool or self._pools.get(key) or _agreed(self._pools.values(), "pool", "--pool-tokens")
+        page = self._page or self._pages.get(key) or _agreed(self._pages.values(), "page size", "--page-size")
+        return Memory(pool, page)
+
+
+def _agreed(told: Iterable[int | None], what: str, option: str) -> int:
     values = {v for v in told if v is not None}
     if len(values) != 1:
         problem = f"the decode nodes tell several values of the {what}" if values else f"no decode log tells the {what}"
@@ -107,8 +141,8 @@ def _agreed(told: Sequence[int | None], what: str, option: str) -> int:
     return values.pop()
 
 
-def _with_tenants(records: pl.DataFrame, path: Path) -> pl.DataFrame:
-    """The rows with tenants from a CSV of the columns `rid` or `bootstrap_room`, and `tenant`."""
+def _with_tenants(evidence: Evidence, path: Path) -> Evidence:
+    """The same with tenants from a CSV of the columns `rid` or `bootstrap_room`, and `tenant`."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = [
@@ -125,9 +159,10 @@ def _with_tenants(records: pl.DataFrame, path: Path) -> pl.DataFrame:
     named = pl.coalesce(
         pl.col("rid").replace_strict(by_rid, default=None, return_dtype=pl.String),
         pl.col("room").replace_strict(by_room, default=None, return_dtype=pl.String),
-        pl.col("tenant"),
+        pl.col("tenant").cast(pl.String),
     )
-    return records.with_columns(named.alias("tenant"))
+    named = named.cast(pl.Categorical()).alias("tenant")
+    return replace(evidence, stats=evidence.stats.with_columns(named), answers=evidence.answers.with_columns(named))
 
 
 def _doubts(
@@ -135,29 +170,40 @@ def _doubts(
 ) -> Iterator[str]:
     """Why the shares of the replay are to be trusted less than the superset."""
     for node in decodes:
-        args = node.args
-        if args is None:
-            yield f"{node.label}: its settings are not in the evidence; a pool of another kind would not be noticed"
-            continue
-        for key, why in (
-            ("disaggregation_decode_enable_radix_cache", "finished prompts stay in a tree on decode"),
-            ("disaggregation_decode_enable_offload_kvcache", "pages are given back early and restored"),
-            ("enable_hisparse", "logical and host pages differ"),
-            ("enable_kv_cache_sharding", "pages are spread over shards"),
-        ):
-            if args.flag(key):
-                yield f"{node.label}: {key} is on: {why}"
-        if args.text("speculative_algorithm"):
-            yield f"{node.label}: speculative decoding takes pages ahead and gives them back"
-        if node.start.swa_tokens:
-            yield f"{node.label}: a hybrid model has several pools"
+        yield from _unusual(node)
+    begun = {(n.name, n.ordinal - 1) for n in decodes if n.start.began}
     for log, found in zip(ranks, replayed, strict=True):
-        where = f"{log.node} DP{log.dp}"
-        if found.exposed and found.completeness is not None and found.completeness < WHOLE_ENOUGH:
+        if not found.exposed:
+            continue
+        where = f"{log.node} DP{log.dp}" + (f", start {log.run + 1}" if log.run else "")
+        if (log.node, log.run) not in begun:
+            yield f"{where}: its start is not in the logs; whoever wrote before they begin is not in the superset either"
+        if found.completeness is not None and found.completeness < WHOLE_ENOUGH:
             yield f"{where}: the log explains {found.completeness:.1%} of the running requests that the rank counted"
-        if found.exposed and float((log.end_high - log.end_low).max()) > 100_000:
+        if float((log.end_high - log.end_low).max()) > 100_000:
             yield f"{where}: times are known to the second only"
         if found.shortfalls > 0.01 * len(log):
             yield f"{where}: the pool ran out in the replay {found.shortfalls:.0f} times: sizes or times do not fit"
     if absent:
         yield f"{absent} requests that prefill handed over have no decode record; they shift the replay"
+
+
+def _unusual(node: Node) -> Iterator[str]:
+    """What about a decode node the replay does not cover."""
+    args = node.args
+    if args is None:
+        yield f"{node.label}: its settings are not in the evidence; a pool of another kind would not be noticed"
+        return
+    for key, why in UNUSUAL_SWITCHES.items():
+        if args.flag(key):
+            yield f"{node.label}: {key} is on: {why}"
+    if args.text("speculative_algorithm"):
+        yield f"{node.label}: speculative decoding takes pages ahead and gives them back"
+    if args.text("disaggregation_decode_allocation_policy") == "prefill_complete":
+        yield f"{node.label}: pages are taken only when prefill is done"
+    if args.text("device") not in (None, "cuda"):
+        yield f"{node.label}: the allocator of another device than cuda was not compared with the replay"
+    if node.start.swa_tokens:
+        yield f"{node.label}: a hybrid model has several pools"
+    if node.start.model_class and re.search(r"Mamba|Jamba|DeepseekV4|Hybrid", node.start.model_class):
+        yield f"{node.label}: {node.start.model_class} keeps its state in pools of another kind"

@@ -47,7 +47,6 @@ def exposure_page(exposure: Exposure) -> Page:
         facts=(
             ("Affected responses in these logs", (f"{found:,}",)),
             ("Decode ranks", (f"{len(exposure.ranks):,}",)),
-            ("Pool of a rank", (f"{exposure.pool_tokens:,} tokens in pages of {exposure.page_size:,}",)),
             ("Trust", (_trust(exposure),)),
         ),
         sections=(*sections(exposure, None, None), _ranks(exposure), _inputs(exposure)),
@@ -163,13 +162,14 @@ def _response(response: Response, findings: Findings | None) -> tuple[Cell, ...]
 
 def _ranks(exposure: Exposure) -> Section:
     columns = (
-        Column("rank", "Decode rank", wide=True), Column("requests", "Requests"), Column("affected", "Affected"),
+        Column("rank", "Decode rank", wide=True), Column("run", "Start"), Column("pool", "Pool (tokens)"),
+        Column("page", "Page (tokens)"), Column("requests", "Requests"), Column("affected", "Affected"),
         Column("draws", "Replays"), Column("completeness", "Running requests that the log explains, %", "not told"),
         Column("shortfalls", "Pool ran out, times a replay"),
     )  # fmt: skip
     rows = tuple(
         (
-            quoted(f"{r.node} DP{r.dp}"), r.requests, r.affected, r.draws,
+            quoted(f"{r.node} DP{r.dp}"), r.run + 1, r.pool_tokens, r.page_size, r.requests, r.affected, r.draws,
             None if r.completeness is None else round(100 * r.completeness, 1), round(r.shortfalls, 1),
         )
         for r in exposure.ranks[:ROWS]
