@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kvforensics.engine.bare_lines import BareLines
+from kvforensics.engine import bare_lines
 from kvforensics.engine.evidence import Evidence, read_evidence
 from simulation import engine, logs
 
@@ -54,7 +54,7 @@ def odd_lines() -> list[str]:
 
 def compared(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Evidence, Evidence]:
     by_columns = read_evidence((str(path),), None)
-    monkeypatch.setattr(BareLines, "take", lambda _self, lines, _first: range(len(lines)))
+    monkeypatch.setattr(bare_lines.Lane, "take", lambda _self, lines, _first: lambda: range(len(lines)))
     return by_columns, read_evidence((str(path),), None)
 
 
@@ -66,7 +66,7 @@ def test_columns_and_lines_give_the_same_rows(tmp_path: Path, monkeypatch: pytes
         text = "\n".join(odd_lines()) + "\n"
         (tmp_path / "odd.log").write_text(text, encoding="utf-8", newline="")
     taken = []
-    monkeypatch.setattr(BareLines, "_kept", lambda self, rows, first, kept=BareLines._kept: (
+    monkeypatch.setattr(bare_lines._Bare, "_kept", lambda self, rows, first, kept=bare_lines._Bare._kept: (
         taken.append(rows.height), kept(self, rows, first))[1])  # fmt: skip
     fast, slow = compared(tmp_path, monkeypatch)
     assert sum(taken) > 20

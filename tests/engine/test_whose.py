@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +21,17 @@ from kvforensics.engine.pages import Schedule, replay
 from kvforensics.engine.trace import Trace, TraceOptions, trace
 from simulation import engine, logs
 
-SEEDS = range(6)
+SEEDS = (1, 2, 3)
+
+
+@cache
+def simulated(seed: int) -> engine.Incident:
+    """One of page size 1 or 64, with two ranks and more."""
+    return engine.simulate(seed, page=(1, 64)[seed % 2], dp=1 + seed % 8, per_rank=36)
 
 
 def traced(seed: int, folder: Path, *, coarse: bool = False, missing: float = 0.0) -> tuple[object, Trace, set[int]]:
-    incident = engine.simulate(seed, page=(1, 64)[seed % 2], dp=1 + seed % 8, per_rank=60)
+    incident = simulated(seed)
     folder.mkdir()
     left_out = logs.write(incident, folder, coarse=coarse, missing=missing)
     return incident, trace(TraceOptions((str(folder / "prefill.log"), str(folder / "decode.log")))), left_out
@@ -96,6 +105,48 @@ def test_two_affected_requests_in_a_row_expose_the_same_older_writer() -> None:
     found = list(zip(reads.reader.tolist(), reads.writer.tolist(), reads.rows.tolist(), strict=True))
     # The first page of the second one is what the first one wrote there.
     assert found == [(1, 0, 30), (2, 0, 30)]
+
+
+def test_a_restart_clears_the_memory_and_later_responses_read_only_what_came_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    traced(1, tmp_path / "before")
+    later = engine.simulate(4, page=64, dp=2, per_rank=24)
+    renamed = [replace(r, number=r.number + 10_000, tenant=f"late-{r.tenant}") for r in later.requests]
+    monkeypatch.setattr(logs, "EPOCH", logs.EPOCH + timedelta(hours=1))
+    (tmp_path / "after").mkdir()
+    logs.write(replace(later, requests=renamed), tmp_path / "after")
+    for name in ("prefill", "decode"):
+        both = [(tmp_path / part / f"{name}.log").read_text() for part in ("before", "after")]
+        (tmp_path / f"{name}.log").write_text("".join(both), encoding="utf-8")
+    found = trace(TraceOptions((str(tmp_path / "prefill.log"), str(tmp_path / "decode.log"))))
+    document = document_of(found)
+    assert {(r["dp"], r["run"], r["pool_tokens"]) for r in document["ranks"]} == {
+        *((dp, 0, simulated(1).decode_pool) for dp in range(2)), *((dp, 1, later.decode_pool) for dp in range(2)),
+    }  # fmt: skip
+    seen = [r["superset"]["tenants"] for r in document["responses"] if str(r["tenant"]).startswith("late-")]
+    assert len(seen) == len(later.affected) > 0
+    assert all(name.startswith("late-") for names in seen for name in names)
+    assert document["confidence"] == "replay"
+
+
+def test_a_log_that_begins_later_than_its_process_says_that_the_superset_lacks_what_came_before(tmp_path: Path) -> None:
+    traced(1, tmp_path / "whole")
+    text = (tmp_path / "whole" / "decode.log").read_text().splitlines(keepends=True)
+    (tmp_path / "whole" / "decode.log").write_text("".join(text[20:]), encoding="utf-8")
+    incident = simulated(1)
+    found = trace(TraceOptions(
+        (str(tmp_path / "whole"),), pool_tokens=incident.decode_pool, page_size=incident.page, first_rejected=incident.limit
+    ))  # fmt: skip
+    assert any("its start is not in the logs" in doubt for doubt in found.doubts)
+
+
+def test_a_flush_hands_out_the_lowest_pages_again_and_clears_nothing() -> None:
+    rows = ((0, 1, 2, 20, 1, False), (5, 6, 7, 20, 1, True))
+    plain = replay(schedule(*rows), pool_tokens=80, page=10)
+    assert plain.writer.tolist() == [-1]
+    flushed = replay(replace(schedule(*rows), flushes=np.array([3.0])), pool_tokens=80, page=10)
+    assert (flushed.writer.tolist(), flushed.rows.tolist()) == ([0], [10])
 
 
 def test_a_fresh_pool_exposes_nobody() -> None:

@@ -135,21 +135,25 @@ class AnswerReader:
 
 def whole(value: object) -> int | None:
     """A whole number that fits 63 bits, never by way of a float."""
+    if type(value) is int:
+        return value if 0 <= value < 1 << 63 else None
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
-        value = int(value)
-    return value if type(value) is int and 0 <= value < 1 << 63 else None
+        return whole(int(value))
+    return None
 
 
 def micros(value: object) -> int | None:
     """Microseconds of seconds since 1970."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 1e9 <= value < 1e10:
+    if value is None or isinstance(value, bool) or not isinstance(value, int | float) or not 1e9 <= value < 1e10:
         return None
     return round(value * 1_000_000)
 
 
 def text_of(value: object) -> str | None:
     """A text that says something, cut where it is longer than any id, without what is no text (a lone surrogate)."""
-    return value[:200].encode("utf-8", "replace").decode() if isinstance(value, str) and value else None
+    if not isinstance(value, str) or not value:
+        return None
+    return value[:200] if value.isascii() else value[:200].encode("utf-8", "replace").decode()
 
 
 def local_stamp(text: str) -> int | None:

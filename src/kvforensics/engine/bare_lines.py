@@ -8,6 +8,8 @@ block, is left to the careful way, which knows wrappers, old shapes, and what a 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 
 import polars as pl
 
@@ -30,17 +32,52 @@ _PHASES = {"bootstrap": "bootstrap_us", "alloc_wait": "wait_us", "transfer": "tr
            "forward": "forward_us"}  # fmt: skip
 _WHOLE = ("room", "prompt_tokens", "cached_tokens", "output_tokens", "pages")
 _AT = "at"
+_DEPTH = 3
 Keep = Callable[[pl.DataFrame], None]
+Bulk = tuple[list[pl.DataFrame], list[int]]
+"""Rows whose columns are some of those of `records.SCHEMA`, and the places of the lines that are left."""
 
 
-class BareLines:
-    """Reads the lines of one source. `keep` takes rows whose columns are some of those of `records.SCHEMA`."""
+class Lane:
+    """Takes the blocks of one source, in other processes where there are some; `keep` takes their rows."""
+
+    def __init__(self, source: str, tenant_by: str | None, keep: Keep, processes: ProcessPoolExecutor | None) -> None:
+        self._source, self._tenant_by, self._keep, self._processes = source, tenant_by, keep, processes
+        self.depth = _DEPTH if processes else 0
+
+    def take(self, lines: Sequence[bytes], first: int) -> Callable[[], Sequence[int]]:
+        """Begin with a block; what is returned waits for its end and says which lines are left."""
+        if self._processes is None:
+            return lambda: self._done(read_bare(self._source, self._tenant_by, b"\n".join(lines), first))
+        future = self._processes.submit(read_bare, self._source, self._tenant_by, b"\n".join(lines), first)
+        return lambda: self._done(future.result())
+
+    def _done(self, bulk: Bulk) -> Sequence[int]:
+        for rows in bulk[0]:
+            self._keep(rows)
+        return bulk[1]
+
+
+def read_bare(source: str, tenant_by: str | None, data: bytes, first: int) -> Bulk:
+    """The lines of a block that are in a known shape. Line `first` is the first one."""
+    rows: list[pl.DataFrame] = []
+    left = _Bare(source, _answers(tenant_by), rows.append).take(data.split(b"\n"), first)
+    return rows, left
+
+
+@cache
+def _answers(tenant_by: str | None) -> AnswerReader:
+    return AnswerReader(tenant_by)
+
+
+class _Bare:
+    """Reads the lines of one block."""
 
     def __init__(self, source: str, answers: AnswerReader, keep: Keep) -> None:
         self._source, self._answers, self._keep = source, answers, keep
 
     def take(self, lines: Sequence[bytes], first: int) -> list[int]:
-        """Take the lines in a known shape; the places of those that are left. Line `first` is the first one."""
+        """Take the lines in a known shape; the places of those that are left."""
         texts = pl.DataFrame({"line": [line.decode("utf-8", "replace") for line in lines]}, schema={"line": pl.String})
         texts = texts.with_row_index(_AT)
         taken = [

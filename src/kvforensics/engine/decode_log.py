@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from kvforensics.engine.decode_requests import MILLISECOND, SECOND, decode_requests
+from kvforensics.engine.decode_requests import MILLISECOND, SECOND
 from kvforensics.engine.evidence import Evidence
 from kvforensics.engine.node import Node
 from kvforensics.engine.pages import Flags, Floats, Ints, Schedule
@@ -89,30 +89,32 @@ class RankLog:
         return np.where(np.abs(fifo - allocated) <= CLOSE, fifo, allocated)
 
 
-def read_ranks(evidence: Evidence, nodes: Sequence[Node], stale: Sequence[str]) -> Iterator[RankLog]:
-    """Every run of every decode rank, in the order of names. `stale` are the ids of affected requests."""
-    requests = decode_requests(evidence)
-    requests = requests.with_columns(
-        pl.col("rid").is_in(pl.Series(list(stale), dtype=pl.String).implode()).alias("stale"), _runs(nodes)
-    )
-    offsets = {str(node): _offset(evidence, str(node)) for (node,), _ in requests.group_by("node")}
+def read_ranks(
+    requests: pl.DataFrame, events: pl.DataFrame, clocks: Mapping[str, int | None], nodes: Sequence[Node], stale: Sequence[str]
+) -> Iterator[RankLog]:
+    """Every run of every decode rank, in the order of names.
+
+    `requests` are those of `decode_requests`, `clocks` those of `local_clocks`, `stale` the ids of affected requests.
+    """
+    affected = pl.Series(list(stale), dtype=pl.String).implode()
+    requests = requests.with_columns(pl.col("rid").is_in(affected).alias("stale"), _runs(nodes))
     parts = requests.partition_by("node", "dp", "run", as_dict=True, include_key=False)
     for node, dp, run in sorted(parts, key=lambda key: (str(key[0]), key[1], key[2])):
-        yield _rank(parts[node, dp, run].sort("end_low", "source", "line", "rid"), evidence, (str(node), dp, run), offsets)
+        rows = parts.pop((node, dp, run)).sort("end_low", "source", "line", "rid")
+        yield _rank(rows, events, (str(node), dp, run), clocks.get(str(node)))
 
 
-def _rank(
-    rows: pl.DataFrame, evidence: Evidence, key: tuple[str, int, int], offsets: Mapping[str, int | None]
-) -> RankLog:
+def _rank(rows: pl.DataFrame, events: pl.DataFrame, key: tuple[str, int, int], clock: int | None) -> RankLog:
     node, dp, run = key
     utc = bool(rows["epoch"].all())
+    offset = clock if utc else 0
     times = {k: rows[k].to_numpy() for k in ("end_low", "end_high", "span_low", "span_high", "decoding")}
-    offset = offsets[node] if utc else 0
-    counted_at, counted = _printed(evidence, "batch", node, dp, offset)
-    flushes, _ = _printed(evidence, "flushed", node, dp, offset)
+    counted_at, counted = _printed(events, "batch", node, dp, offset)
+    flushes, _ = _printed(events, "flushed", node, dp, offset)
     # Those of other runs of the process are not about these requests.
     here = (counted_at >= (times["end_low"] - times["span_high"]).min()) & (counted_at <= times["end_high"].max())
-    named = rows["tenant"].cast(pl.String).unique().sort(nulls_last=False)
+    tenants = rows["tenant"].cast(pl.String)
+    named = tenants.unique().sort(nulls_last=False)
     return RankLog(
         node=node,
         dp=dp,
@@ -120,7 +122,7 @@ def _rank(
         rid=rows["rid"],
         room=rows["room"],
         tenants=tuple(named),
-        owner=_places(rows["tenant"].cast(pl.String), named),
+        owner=_places(tenants, named),
         utc=utc,
         **times,
         prompt=rows["prompt_tokens"].to_numpy(),
@@ -133,12 +135,12 @@ def _rank(
     )
 
 
-def _printed(evidence: Evidence, kind: str, node: str, dp: int, offset: int | None) -> tuple[Floats, Ints]:
+def _printed(events: pl.DataFrame, kind: str, node: str, dp: int, offset: int | None) -> tuple[Floats, Ints]:
     """When a rank printed lines of a kind, on the clock of its log, and the number in them."""
     if offset is None:
         return _NOBODY, _NOBODY.astype(np.int64)
     here = (pl.col("kind") == kind) & (pl.col("node") == node) & (pl.col("dp").fill_null(dp) == dp)
-    lines = evidence.events.filter(here & pl.col("local_us").is_not_null()).select("local_us", pl.col("pages").fill_null(0))
+    lines = events.filter(here & pl.col("local_us").is_not_null()).select("local_us", pl.col("pages").fill_null(0))
     return (lines["local_us"] - offset).cast(pl.Float64).to_numpy(), lines["pages"].to_numpy()
 
 
@@ -163,15 +165,17 @@ def _runs(nodes: Sequence[Node]) -> pl.Expr:
     return passed.cast(pl.Int64).alias("run")
 
 
-def _offset(evidence: Evidence, node: str) -> int | None:
-    """Local time minus UTC of a node, from lines that tell both; None where no line does, or they disagree."""
+def local_clocks(evidence: Evidence) -> dict[str, int | None]:
+    """Local time minus UTC of each node, from lines that tell both; None where none does, or they disagree."""
     took = pl.sum_horizontal(
         *(pl.col(f"{k}_us").fill_null(0) for k in ("bootstrap", "wait", "transfer", "queue", "forward"))
     )
     gaps = pl.concat([
-        evidence.stats.filter(pl.col("node") == node).select(pl.col("local_us") - pl.col("entry_us") - took),
-        evidence.answers.filter(pl.col("node") == node).select(pl.col("local_us") - pl.col("finished_us")),
-    ])  # fmt: skip
-    quarters = gaps.to_series().drop_nulls() / QUARTER_US
-    told = quarters.round().cast(pl.Int64).unique()
-    return int(told[0]) * QUARTER_US if len(told) == 1 else None
+        evidence.stats.select("node", (pl.col("local_us") - pl.col("entry_us") - took).alias("gap")),
+        evidence.answers.select("node", (pl.col("local_us") - pl.col("finished_us")).alias("gap")),
+    ]).drop_nulls()  # fmt: skip
+    told = gaps.select("node", (pl.col("gap") / QUARTER_US).round().cast(pl.Int64).alias("quarters")).unique()
+    clocks: dict[str, int | None] = {}
+    for node, quarters in told.iter_rows():
+        clocks[node] = None if node in clocks else quarters * QUARTER_US
+    return clocks

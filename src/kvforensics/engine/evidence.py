@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
 import polars as pl
 
 from kvforensics.engine.answers import AnswerReader
-from kvforensics.engine.bare_lines import BareLines
+from kvforensics.engine.bare_lines import Lane
 from kvforensics.engine.lines import SourceReport, read_lines
 from kvforensics.engine.records import SCHEMA, WANTED, RecordReader
 from kvforensics.engine.startup import WANTED as START_WANTED
 from kvforensics.engine.startup import NodeStart, StartReader
 from kvforensics.source import Source, find_sources
-from kvforensics.workers import count, pool
+from kvforensics.workers import PARALLEL_FROM, count, pool
 
 REPEATED = ("source", "node", "kind", "role", "finish", "host", "tenant")
 """Columns of few different texts."""
@@ -88,9 +89,12 @@ class _Tables:
     def whole(self) -> dict[str, pl.DataFrame]:
         """One table a kind, in the order of the lines."""
         found = {}
-        for name, kept in self.tables.items():
-            empty = pl.DataFrame(schema={c: _TYPES[c] for c in _KINDS[name]})
-            found[name] = pl.concat([empty, *kept]).sort("line", maintain_order=True)
+        for name, columns in _KINDS.items():
+            empty = pl.DataFrame(schema={c: _TYPES[c] for c in columns})
+            # What was collected is given up before it is sorted.
+            together = pl.concat([empty, *self.tables.pop(name)])
+            found[name] = together.sort("line", maintain_order=True)
+            del together
         return found
 
 
@@ -113,18 +117,18 @@ def read_evidence(paths: tuple[str, ...], tenant_by: str | None, workers: int = 
 
 
 def _read_all(sources: Sequence[Source], tenant_by: str | None, workers: int) -> Iterator[_Read]:
-    names = [tenant_by] * len(sources)
-    if count(workers) < 2 or len(sources) < 2:
-        yield from map(_read, sources, names)
+    large = sum(s.size or 0 for s in sources) >= PARALLEL_FROM
+    if count(workers) < 2 or not large:
+        yield from (_read(s, tenant_by, None) for s in sources)
         return
-    with pool(min(count(workers), len(sources))) as processes:
-        yield from processes.map(_read, sources, names)
+    with pool(count(workers)) as processes:
+        yield from (_read(s, tenant_by, processes) for s in sources)
 
 
-def _read(source: Source, tenant_by: str | None) -> _Read:
-    report, tables, starts, answers = SourceReport(source.name), _Tables(), StartReader(), AnswerReader(tenant_by)
-    records = RecordReader(answers)
-    for line in read_lines(source, _WANTED, report, BareLines(source.name, answers, tables.take)):
+def _read(source: Source, tenant_by: str | None, processes: ProcessPoolExecutor | None) -> _Read:
+    report, tables, starts = SourceReport(source.name), _Tables(), StartReader()
+    records = RecordReader(AnswerReader(tenant_by))
+    for line in read_lines(source, _WANTED, report, Lane(source.name, tenant_by, tables.take, processes)):
         text = line.text.encode("utf-8", "replace")
         if WANTED.search(text):
             records.take(line)

@@ -7,7 +7,8 @@ at, so that a long run-time log costs one search a line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from json import JSONDecoder
 from typing import Any, Protocol
@@ -23,6 +24,8 @@ from kvforensics.wrappers import all_wrappers
 OWN_EVENTS = ("request.received", "request.finished", "request.received.openai")
 _PIECES = re.compile(rb'^\S+ std(?:out|err) P|"(?:logtag|_p)":\s*"P"|CONTAINER_PARTIAL_MESSAGE|_LINE_BREAK')
 _DOCKER_PIECE = re.compile(rb'^\{"log":"(?:[^"\\]|\\.)*?(?<!\\n)","stream"')
+_SPLIT = (b" stdout P ", b" stderr P ", b'"logtag"', b'"_p"', b"CONTAINER_PARTIAL_MESSAGE", b"_LINE_BREAK", b'{"log":')
+"""What a block holds in which a runtime may have split lines."""
 _HEAD = 1 << 16
 
 
@@ -67,11 +70,18 @@ class SourceReport:
         }
 
 
-class Lane(Protocol):
-    """Takes lines in bulk; which are left."""
+Left = Callable[[], Sequence[int]]
+"""The places of the lines that were not taken, once they are known."""
 
-    def take(self, lines: Sequence[bytes], first: int) -> Sequence[int]:
-        """The places of the lines that were not taken. Line `first` is the first one."""
+
+class Lane(Protocol):
+    """Takes lines in bulk."""
+
+    depth: int
+    """How many blocks may be under way."""
+
+    def take(self, lines: Sequence[bytes], first: int) -> Left:
+        """Take what it knows. Line `first` is the first one."""
         ...
 
 
@@ -84,21 +94,23 @@ def read_lines(
         encoding = encoding_of(head)
         text = stream if encoding in (None, "utf-8") else Transcoded(stream, encoding or "utf-8")
         layers = _Layers(source.name, wanted)
+        under_way: deque[tuple[Sequence[bytes], int, Left]] = deque()
         for block in line_blocks(text, newline_of(head)):
             report.lines += block.lines
+            lines = block.data.removesuffix(b"\n").split(b"\n")
+            # What stands between the pieces of a split line may belong to it: such a block is read line by line.
+            plain = block.reject is None and not any(mark in block.data for mark in _SPLIT)
+            while under_way and (not plain or (lane is not None and len(under_way) > lane.depth)):
+                done, first, taken = under_way.popleft()
+                yield from layers.some(done, first, taken(), plain=True)
             if block.reject is not None:
                 report.problems.append(f"line {block.first_line}: {block.reject}")
-                continue
-            lines = block.data.removesuffix(b"\n").split(b"\n")
-            left: Sequence[int] = range(len(lines))
-            # What stands between the pieces of a split line may belong to it.
-            if lane is not None and not layers.waits and not _PIECES.search(block.data):
-                left = lane.take(lines, block.first_line)
-            for place in left:
-                # Progress bars write over their line: each of its states is looked at.
-                for raw in lines[place].split(b"\r"):
-                    if layers.waits or wanted.search(raw) or _PIECES.search(raw) or _DOCKER_PIECE.match(raw):
-                        yield from layers.lines(block.first_line + place, raw)
+            elif lane is not None and plain and not layers.waits:
+                under_way.append((lines, block.first_line, lane.take(lines, block.first_line)))
+            else:
+                yield from layers.some(lines, block.first_line, range(len(lines)), plain=plain)
+        for done, first, taken in under_way:
+            yield from layers.some(done, first, taken(), plain=True)
         yield from layers.left(report)
         report.sha256, report.size = stream.sha256, stream.raw_bytes
         if stream.problem:
@@ -116,6 +128,17 @@ class _Layers:
     def waits(self) -> bool:
         """Whether a line is waiting for its rest."""
         return not self._peeler.is_closed
+
+    def some(
+        self, lines: Sequence[bytes], first: int, places: Sequence[int], *, plain: bool
+    ) -> Iterator[EngineLine]:
+        """The whole lines that end with the lines at these places of a block; in a `plain` one no line is split."""
+        for place in places:
+            # Progress bars write over their line: each of its states is looked at.
+            for raw in lines[place].split(b"\r"):
+                split = not plain and (_PIECES.search(raw) or _DOCKER_PIECE.match(raw))
+                if split or self.waits or self._wanted.search(raw):
+                    yield from self.lines(first + place, raw)
 
     def lines(self, number: int, raw: bytes) -> Iterator[EngineLine]:
         """The whole lines that end with this physical line."""

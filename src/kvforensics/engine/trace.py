@@ -12,7 +12,8 @@ import polars as pl
 
 from kvforensics.catalog import query
 from kvforensics.engine.audit import AuditOptions, nodes_of
-from kvforensics.engine.decode_log import RankLog, read_ranks
+from kvforensics.engine.decode_log import RankLog, local_clocks, read_ranks
+from kvforensics.engine.decode_requests import decode_requests
 from kvforensics.engine.evidence import Evidence, read_evidence
 from kvforensics.engine.exposure import Exposed, Memory, Replayed, replay_ranks
 from kvforensics.engine.limits import Range, over_all
@@ -91,9 +92,13 @@ def trace(options: TraceOptions) -> Trace:
         affected = store.run(query("402_affected_rooms"), {"first_rejected": limits.low, "certain_from": limits.high})
         absent = store.run(query("403_rooms_without_decode")).num_rows
     basis = dict(zip(affected["rid"].to_pylist(), affected["basis"].to_pylist(), strict=True))
-    ranks = tuple(read_ranks(evidence, decodes, list(basis)))
-    inputs = evidence.inputs
-    del evidence, records
+    del records
+    requests, clocks = decode_requests(evidence), local_clocks(evidence)
+    events, inputs = evidence.events, evidence.inputs
+    # The tables are large: they are given up before the ranks are cut out.
+    del evidence
+    ranks = tuple(read_ranks(requests, events, clocks, decodes, list(basis)))
+    del requests, events
     memories = tuple(memory_of(log.node, log.run) for log in ranks)
     replayed = replay_ranks(ranks, memories, draws=options.draws, workers=options.workers)
     doubts = tuple(dict.fromkeys(_doubts(decodes, ranks, replayed, absent)))
