@@ -9,7 +9,8 @@ SELECT
     min(node) AS node,
     prompt_tokens AS tokens_low,
     prompt_tokens AS tokens_high,
-    'needs review: ' || (prompt_tokens - "limit")::VARCHAR || ' tokens were not sent' AS reading,
+    'needs review: ' || coalesce((prompt_tokens - "limit")::VARCHAR || ' tokens', 'some tokens')
+        || ' were not sent' AS reading,
     min(source) AS source,
     arg_min(line, (source, line)) AS line
 FROM engine_records

@@ -326,3 +326,19 @@ def test_the_page_of_an_audit_has_every_check_and_lets_nothing_act(tmp_path: Pat
     ])  # fmt: skip
     assert changed.exit_code == 10
     assert "Each check before and after" in (tmp_path / "c.html").read_text()
+
+
+def test_numbers_that_nobody_should_write_are_not_read_and_stop_nothing(tmp_path: Path) -> None:
+    long = "9" * 5_000
+    text = (
+        f"[2026-08-29 06:00:00 TP{long}] max_total_num_tokens=5, context_len=7\n"
+        f"[2026-08-29 06:00:01 TP0] max_total_num_tokens={long}, context_len={long}\n"
+        f"[2026-08-29 06:00:02 TP0] KV Cache is allocated. #tokens: {long}, K size: 1 GB\n"
+        f"[2026-08-29 06:00:03] Request length is longer than the pool. Truncated. len(req.origin_input_ids)={long}, "
+        f"max_req_input_len=5.\n"
+        f"[2026-08-29 06:00:04] ReqTimeStats(rid=a, bootstrap_room={long}, input_len={long}, output_len=1, type=decode): "
+        f"forward_duration={long}.1.2ms, entry_time={long}.5\n"
+    )
+    (tmp_path / "x.log").write_text(text, encoding="utf-8")
+    for command in ("audit", "signatures"):
+        assert CliRunner().invoke(main, [command, str(tmp_path / "x.log")]).exit_code in (11, 12)

@@ -27,7 +27,7 @@ _DRESSES = tuple(
         r"(?:<\d+>)?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<node>[\w.\-]+) [\w./\-]+(?:\[\d+\])?: (?P<text>.*)",
     )
 )
-_RANK = r"(?:DP|TP|EP|PP|ATTN_CP|ATTN_TP|ATTN_DP|MOE_DP|MOE_EP|MOE_TP|CP)\d+"
+_RANK = r"(?:DP|TP|EP|PP|ATTN_CP|ATTN_TP|ATTN_DP|MOE_DP|MOE_EP|MOE_TP|CP)\d{1,4}"
 _ENGINE = re.compile(
     rf"^(?:\*\*)?\[\s*(\d{{4}}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{{1,6}})?|\d\d:\d\d:\d\d)?((?:\s*{_RANK})*)\]\s?(.*)$",
     re.DOTALL,
@@ -98,7 +98,7 @@ def utc_instant(value: object) -> int | None:
     """Microseconds in UTC of a stamp that tells its offset, or of a number since 1970."""
     if isinstance(value, bool):
         return None
-    if isinstance(value, str) and value.isdigit():
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         value = int(value)
     if isinstance(value, int | float):
         for scale, least in ((1_000_000, 1e9), (1_000, 1e12), (1, 1e15), (0.001, 1e18)):
