@@ -34,9 +34,9 @@ def simulated(seed: int, *, requests: int, leaks: int) -> tuple[list[Body], dict
     bodies = []
     for number in range(requests):
         tenant = chance.choice(list(themes))
-        prompt = f"{BOILERPLATE} {text(tenant, 250)}"
+        prompt = f"{BOILERPLATE} {text(tenant, 130)}"
         quote = " ".join(prompt.split()[30:60])
-        bodies.append(Body(f"r{number}", tenant, prompt, f"{BOILERPLATE} {text(tenant, 120)} {quote}"))
+        bodies.append(Body(f"r{number}", tenant, prompt, f"{BOILERPLATE} {text(tenant, 60)} {quote}"))
     sources = {}
     for number in chance.sample(range(requests // 2, requests), leaks):
         other = chance.choice([b for b in bodies[: requests // 2] if b.tenant != bodies[number].tenant])

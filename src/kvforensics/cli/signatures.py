@@ -22,6 +22,6 @@ def command(logs: tuple[str, ...], page_size: int | None, first_rejected: int | 
     from kvforensics.engine.signatures import signatures
     from kvforensics.reports.signatures_text import signatures_text
 
-    found = signatures(logs, first_rejected=first_rejected, page_size=page_size)
+    found = signatures(logs, first_rejected=first_rejected, page_size=page_size, workers=0)
     emit(json.dumps(found.document(), indent=2) if as_json else signatures_text(found.document()))
     return found.exit_status
