@@ -14,6 +14,7 @@ from functools import cache
 import polars as pl
 
 from kvforensics.engine.answers import COLUMNS, AnswerReader, Values
+from kvforensics.engine.records import LONGEST
 
 _RANK = r"(?:DP|TP|EP|PP|ATTN_CP|ATTN_TP|ATTN_DP|MOE_DP|MOE_EP|MOE_TP|CP)\d{1,4}"
 _STAMP = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?"
@@ -134,7 +135,7 @@ class _Bare:
 
 
 def _stats(rows: pl.DataFrame) -> pl.DataFrame:
-    rest = pl.col("rest")
+    rest = pl.col("rest").str.slice(0, LONGEST)
     amount = r"(\d{1,12}(?:\.\d{1,12})?)"
     return rows.with_columns(
         pl.lit("stats").alias("kind"),

@@ -14,6 +14,7 @@ from kvforensics.engine.proof import Proof, proof_of
 ATTESTABLE = {"proxy-aborts": "proxy_aborts", "content-tests": "content_tests"}
 GATEWAY_WANTED = re.compile(rb"Prefill server returned error status|status_code=\d{3}")
 MAX_WAITING = 10_000
+LONGEST = 4_000
 _NEVER, _ALWAYS = -(1 << 62), 1 << 62
 _REFUSED = re.compile(r'request_id="([^"]{1,200})".*Prefill server returned error status.*status=(4\d\d)')
 _ENDED = re.compile(r'request_id="([^"]{1,200})" status_code=(\d{3})')
@@ -31,12 +32,13 @@ class Proxy:
 
     def take(self, line: EngineLine) -> None:
         """Read one line, if it is of a gateway."""
-        if refused := _REFUSED.search(line.text):
+        text = line.text[:LONGEST]
+        if refused := _REFUSED.search(text):
             if len(self.waiting) < MAX_WAITING:
                 self.waiting[refused[1]] = proof_of(
                     line, f"Prefill server returned error status ... status={refused[2]}"
                 )
-        elif (ended := _ENDED.search(line.text)) and ended[1] in self.waiting:
+        elif (ended := _ENDED.search(text)) and ended[1] in self.waiting:
             proof = self.waiting.pop(ended[1])
             if 400 <= int(ended[2]) <= 599:
                 self.refused_to_client += 1

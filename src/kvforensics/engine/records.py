@@ -38,7 +38,9 @@ _STATS = re.compile(
     r"Req ?Time ?Stats\(rid=([^,]{1,200}), bootstrap_room=(\d+|None), input[ _]len=(\d+)(?:, cached_input_len=(\d+))?"
     r", output[ _]len=(\d+)(?:, attempts=\d+)?, type=(\w+)\)"
 )
-_DURATION = re.compile(r"(\w+?)(?:_queue)?_duration=(\d{1,12}(?:\.\d{1,12})?)ms")
+LONGEST = 4_000
+"""Characters of a line of the engine's own words that are looked at; only request logs are longer."""
+_DURATION = re.compile(r"\b(\w{1,40}?)(?:_queue)?_duration=(\d{1,12}(?:\.\d{1,12})?)ms")
 _ENTRY = re.compile(r"entry_time=(\d{9,10}(?:\.\d+)?)(?!\d)")
 _BYTES = re.compile(r"transfer_total=(\d{1,9}(?:\.\d{1,12})?) ?MB")
 _EVENTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple((kind, re.compile(text)) for kind, text in (
@@ -103,10 +105,11 @@ class RecordReader:
         text = line.text
         if text.startswith("{"):
             return self._object(text)
-        if found := _STATS.match(text):
-            return _stats(found, text)
         if text.startswith("Finish: obj="):
             return self._finish(text)
+        text = text[:LONGEST]
+        if found := _STATS.match(text):
+            return _stats(found, text)
         if text[:2] == "20" and (gateway := _GATEWAY.match(text)):
             return _gateway(gateway)
         for kind, pattern in _EVENTS:

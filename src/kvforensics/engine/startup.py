@@ -48,7 +48,9 @@ _DECODE = re.compile(r"Decode batch.*?#(?:full )?token: (\d{1,18}), (?:full )?to
 _DECODE_ROLE = re.compile(r"Decode batch.*pre-allocated usage")
 _STATS = re.compile(r"Req ?Time ?Stats\(rid=.*?type=(prefill|decode|unified)\)")
 _ENTRY = re.compile(r"entry_time=(\d{9,10}\.\d{1,12})")
-_DURATION = re.compile(r"\w+_duration[=(](\d{1,12}(?:\.\d{1,12})?)ms")
+LONGEST = 4_000
+"""Characters of a run-time line that are looked at: longer ones hold texts of requests."""
+_DURATION = re.compile(r"\b\w{1,40}_duration[=(](\d{1,12}(?:\.\d{1,12})?)ms")
 _MODEL = re.compile(r"Load weight end\..*?type=(\w+)")
 _RELEASED = re.compile(r"Deferred KV release for room \S+ timed out")
 _FINISHED = re.compile(r'"timestamp": ?"([^"]{19,26})".*"request_finished_ts": ?(\d{9,10}\.\d{1,12})')
@@ -219,7 +221,7 @@ def _started(start: NodeStart, line: EngineLine) -> bool:
 
 
 def _running(start: NodeStart, line: EngineLine) -> None:
-    text = line.text
+    text = line.text[:LONGEST]
     if found := _REJECTED.match(text):
         start.limits[int(found[2])] += 1
         start.limit_proof = start.limit_proof or proof_of(line, found[0])
