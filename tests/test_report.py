@@ -78,8 +78,8 @@ def pdf_text(data: bytes) -> str:
 def test_the_report_has_every_part_that_a_reader_is_promised(plain: Path) -> None:
     page = report_page(open_case(plain))
     assert [section.id for section in page.sections] == [
-        "answer", "numbers", "estimate", "timeline", "prompts", "coverage", "tenants", "exclusions", "findings", "unread",
-        "method", "worksheet", "inputs", "queries", "glossary",
+        "answer", "numbers", "estimate", "timeline", "prompts", "coverage", "tenants", "who", "exclusions", "findings",
+        "corroboration", "unread", "method", "worksheet", "inputs", "queries", "glossary",
     ]  # fmt: skip
     figures = [block for section in page.sections for block in section.blocks if isinstance(block, Figure)]
     assert [figure.chart.id for figure in figures] == ["chart-timeline", "chart-prompts", "chart-coverage"]
@@ -350,6 +350,48 @@ def test_numbers_that_are_estimated_are_shown_layer_by_layer(plain: Path, tmp_pa
     for shown in ("Behind a documented sample", "30", "no bound", "rejected lines", "155 affected responses, is outside",
                   "Affected responses, behind the sample"):  # fmt: skip
         assert shown in words
+
+
+def doctored(plain: Path, folder: Path, **changed: Any) -> Path:
+    """The case with these parts of its estimate in place of its own."""
+    document = json.loads((plain / "case.json").read_text())
+    document["summary"]["estimate"] |= changed
+    for name in ("findings.parquet", "records.parquet", "activity.parquet", "rejected.jsonl"):
+        (folder / name).write_bytes((plain / name).read_bytes())
+    (folder / "case.json").write_text(json.dumps(document))
+    return folder
+
+
+def test_gaps_sums_and_contradictions_of_the_estimate_are_told_in_every_medium(plain: Path, tmp_path: Path) -> None:
+    gap = {"from": "2026-08-30T01:02:00Z", "until": "2026-08-30T03:00:00Z", "minutes": 118, "detector": "silence",
+           "detail": "about 90 minutes"}  # fmt: skip
+    presence = {"name": "ams-07", "files": 1, "records": 3, "first": None, "last": None, "hours": 5, "gaps": [gap] * 40,
+                "more_gaps": 2}  # fmt: skip
+    estimate = json.loads((plain / "case.json").read_text())["summary"]["estimate"]
+    flagged = estimate["corroboration"]["findings"]
+    at_most = {"value": None, "lower": 0, "upper": 31, "kind": "actual", "method": "tokens", "assumption": None}
+    spans = {"from": "2026-08-28T00:00:00Z", "until": "2026-08-29T00:00:00Z"}
+    case = doctored(
+        plain, tmp_path,
+        coverage={**estimate["coverage"], "nodes": [presence],
+                  "sequence_holes": [{"pattern": "node-#", "missing": ["node-4"], "more": 1}]},
+        corroboration={**estimate["corroboration"], "believable_tokens_per_second": 900.0, "more": 1,
+                       "findings": [*flagged, {**flagged[0], "contradicts": True, "marks": ["took_a_full_prefill"]}]},
+        aggregates=[{"log": "daily sums", "buckets": 9, "sampled": False, "first": None, "last": None, "window_cleared": False,
+                     "hours_cleared": 24.0, "cleared": [spans], "at_most": at_most,
+                     "over": [{**spans, "tokens": 5_000_000, "requests": None, "at_most": 7}], "more_over": 1}],
+    )  # fmt: skip
+    page = told(case, "html").decode()
+    assert page.count("<details>") == 1  # forty gaps are folded, short tables are not
+    for text in (" ".join(Elements(page).words), told(case, "markdown").decode(), told(case, "json").decode()):
+        for shown in ("2026-08-30T01:02:00Z", "silent against its own habit", "node-4", "CONTRADICTS", "1 finding contradicts",
+                      "daily sums", "5,000,000", "1 further finding is not listed", "Flagged responses by day"):  # fmt: skip
+            assert shown in text or shown.replace(",", "") in text, shown
+    tables = {b.id: b for s in report_page(open_case(case)).sections for b in s.blocks if isinstance(b, Table)}
+    more = len(tables["coverage-silences"].rows) - 10
+    assert f"{more} more rows are in the HTML and JSON reports." in told(case, "markdown").decode()
+    assert tables["corroboration-findings"].rows[0][2] == "CONTRADICTS"
+    assert "CONTRADICTS" in pdf_text(told(case, "pdf")).replace("\n", "")
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[bytes]:

@@ -12,14 +12,20 @@ LONGEST_QUOTE = 256
 """Characters of a stranger's text that a report shows; the exact value is in the JSON and in the case."""
 UPRIGHT_COLUMNS = 7
 """The most columns of a table on upright paper."""
+SHORT_TABLE = 15
+"""Rows up to which a table of details stands open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """Text of strangers, not escaped yet. `cut` is how many characters were left out at its end."""
+    """Text of strangers, not escaped yet. `cut` is how many characters were left out at its end.
+
+    `sentence` is for words that the tool wrote into a case, which by now may be anybody's: they read as text, not as a name.
+    """
 
     text: str
     cut: int = 0
+    sentence: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,13 @@ def quoted(text: str | None) -> Quoted | None:
     if text is None:
         return None
     return Quoted(text[:LONGEST_QUOTE], max(0, len(text) - LONGEST_QUOTE))
+
+
+def stored(text: str | None) -> Quoted | None:
+    """A sentence that a case keeps, cut to what a report shows."""
+    if text is None:
+        return None
+    return Quoted(text[:LONGEST_QUOTE], max(0, len(text) - LONGEST_QUOTE), sentence=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +96,37 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table whose first column names its rows. `sortable` is where a reader may want another order."""
+    """A table whose first column names its rows.
+
+    `sortable` is where a reader may want another order. `details` are for those who want to follow a number up: where they
+    are long, a medium may show them on demand, or only their beginning, and says so.
+    """
 
     id: str
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     sortable: bool = False
+    details: bool = False
+
+    @property
+    def folded(self) -> bool:
+        """Whether it is long and for few readers."""
+        return self.details and len(self.rows) > SHORT_TABLE
 
     def numeric(self, place: int) -> bool:
         """Whether a column holds numbers, or nothing, in every row."""
         cells = [row[place] for row in self.rows]
-        return any(cell is not None for cell in cells) and all(cell is None or isinstance(cell, int | float) for cell in cells)
+        return any(cell is not None for cell in cells) and all(
+            cell is None or isinstance(cell, int | float) for cell in cells
+        )
+
+
+def rest(count: int) -> str:
+    """What stands under a table that a medium cuts by this many rows; nothing where it cuts none."""
+    if count <= 0:
+        return ""
+    return f"{count:,} more {'row is' if count == 1 else 'rows are'} in the HTML and JSON reports."
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """How does a page read in a browser?
 
 One file that needs nothing else: no script to read it, no outside resource, styles and charts inside. The content policy
-allows our own style and our own sorting script by their digests, and nothing more. Templates are files of the package;
+allows our own style and our own script, which sorts, by their digests, and nothing more. Templates are files of the package;
 what is told of a case is only ever data, escaped as it is put in.
 """
 
@@ -39,7 +39,7 @@ def _text(name: str) -> str:
 
 def render(page: Page) -> bytes:
     """The page as UTF-8 bytes."""
-    style, script = _text("page.css"), _text("sort.js")
+    style, script = _text("page.css"), _text("page.js")
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; base-uri 'none'; "
         "form-action 'none'"
@@ -61,7 +61,12 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )  # fmt: skip
     environment.filters |= {
-        "span": _span, "cell": _cell, "line": _line, "drawn": _drawn, "kind": _kind, "sort": _sort_key,
+        "span": _span,
+        "cell": _cell,
+        "line": _line,
+        "drawn": _drawn,
+        "kind": _kind,
+        "sort": _sort_key,
         "whole": _whole,
     }
     return environment
@@ -81,9 +86,10 @@ def _line(line: tuple[Span, ...]) -> Markup:
 
 def _span(span: Span) -> Markup:
     match span:
-        case Quoted(text, cut):
+        case Quoted(text, cut, sentence):
+            kind = "said" if sentence else "quoted"
             note = Markup(' <span class="cut">({} more characters)</span>').format(f"{cut:,}") if cut else ""
-            return Markup('<bdi class="quoted">{}</bdi>{}').format(_safe(text), note)
+            return Markup('<bdi class="{}">{}</bdi>{}').format(kind, _safe(text), note)
         case Code(text):
             return Markup("<code>{}</code>").format(_safe(text))
         case Link(text, file):

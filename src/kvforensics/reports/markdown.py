@@ -24,11 +24,14 @@ from kvforensics.page import (
     Span,
     Table,
     Terms,
+    rest,
 )
 
 _MARKS = re.compile(r"([\\`*_\[\]<>|~#!&$])")
 ROWS = 100
 """Rows of a table; a ticket is no place for thousands. The other media have more."""
+FOLDED = 10
+"""Rows of a table of details that is long."""
 
 
 def render(page: Page) -> bytes:
@@ -71,11 +74,12 @@ def _table(table: Table) -> Iterator[str]:
     yield ""
     yield f"| {' | '.join(_words(column.title) for column in table.columns)} |"
     yield f"|{'|'.join('---' for _ in table.columns)}|"
-    for row in table.rows[:ROWS]:
+    most = FOLDED if table.folded else ROWS
+    for row in table.rows[:most]:
         yield f"| {' | '.join(_cell(cell, column) for cell, column in zip(row, table.columns, strict=True))} |"
-    if len(table.rows) > ROWS:
+    if len(table.rows) > most:
         yield ""
-        yield f"{len(table.rows) - ROWS:,} more rows are in the HTML and JSON reports."
+        yield rest(len(table.rows) - most)
 
 
 def _cell(cell: Cell, column: Column) -> str:

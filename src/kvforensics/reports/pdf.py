@@ -32,12 +32,15 @@ from kvforensics.page import (
     Span,
     Table,
     Terms,
+    rest,
 )
 
 # A long name without a space would run out of its cell: it may break after this many characters.
 _UNBROKEN = re.compile(r"(\S{10})(?=\S)")
 _MAY_BREAK = "\\1\u200b"
 _INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)(?=T)")
+FOLDED = 60
+"""Rows of a table of details that is long: paper is turned by hand."""
 SHORT = 14
 """Characters of a cell up to which a column takes the room it needs, rather than a share of the line."""
 
@@ -51,7 +54,9 @@ def render(page: Page) -> bytes:
     with tempfile.TemporaryDirectory(prefix="kvforensics-pdf-") as name:
         folder = Path(name)
         (folder / "page.typ").write_bytes(files("kvforensics.reports").joinpath("templates", "page.typ").read_bytes())
-        (folder / "page.json").write_text(json.dumps(_document(page), ensure_ascii=True, sort_keys=True), encoding="utf-8")
+        (folder / "page.json").write_text(
+            json.dumps(_document(page), ensure_ascii=True, sort_keys=True), encoding="utf-8"
+        )
         for chart in _charts(page):
             (folder / f"{chart.chart.id}.svg").write_text(charts.draw(chart.chart), encoding="utf-8")
         try:
@@ -123,9 +128,10 @@ def _block(block: Block) -> dict[str, Any]:
 
 
 def _table(table: Table) -> dict[str, Any]:
-    rows = [[_cell(cell, column) for cell, column in zip(row, table.columns, strict=True)] for row in table.rows]
+    shown = table.rows[:FOLDED] if table.folded else table.rows
+    rows = [[_cell(cell, column) for cell, column in zip(row, table.columns, strict=True)] for row in shown]
     return {
-        "type": "table", "caption": _text(table.caption),
+        "type": "table", "caption": _text(table.caption), "rest": rest(len(table.rows) - len(shown)),
         "columns": [
             {"title": _text(c.title), "numeric": table.numeric(i),
              "weight": 0 if not c.wide and all(len(row[i]["text"]) <= SHORT for row in rows) else 2 if c.wide else 1}
@@ -149,8 +155,11 @@ def _cell(cell: Cell, column: Column) -> dict[str, str]:
 
 def _span(span: Span) -> dict[str, str]:
     match span:
-        case Quoted(text, cut):
-            return {"kind": "quoted", "text": _breakable(text) + (f" ({cut:,} more characters)" if cut else "")}
+        case Quoted(text, cut, sentence):
+            return {
+                "kind": "words" if sentence else "quoted",
+                "text": _breakable(text) + (f" ({cut:,} more characters)" if cut else ""),
+            }
         case Code(text):
             return {"kind": "code", "text": _breakable(text)}
         case Link(text, file):

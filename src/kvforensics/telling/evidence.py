@@ -11,8 +11,9 @@ from kvforensics import catalog
 from kvforensics.case_reader import StoredCase
 from kvforensics.formats import all_formats
 from kvforensics.incident import Incident
-from kvforensics.page import Block, Bullets, Cell, Code, Column, Line, Paragraph, Section, Table, quoted
+from kvforensics.page import Block, Bullets, Cell, Code, Column, Line, Paragraph, Section, Table, quoted, stored
 from kvforensics.telling import drawn
+from kvforensics.telling.hours import hours
 from kvforensics.telling.shortcomings import shortcoming
 from kvforensics.telling.survey import Activity
 from kvforensics.telling.wording import counted
@@ -40,7 +41,12 @@ def _coverage(summary: Json, incident: Incident | None, activity: Activity | Non
         yield from drawn.heat_map(incident, activity, gaps)
     if told["gaps"]:
         columns: tuple[Column, ...] = (Column("from", "From (UTC)"), Column("until", "Until (UTC)"))
-        yield Table("coverage-gaps", "Times that no log covers", columns, tuple((g["from"], g["until"]) for g in told["gaps"]))
+        yield Table(
+            "coverage-gaps", "Times that no log covers", columns, tuple((g["from"], g["until"]) for g in told["gaps"])
+        )
+    estimated = (summary.get("estimate") or {}).get("coverage")
+    if estimated:
+        yield from hours(estimated)
     logs = told.get("logs") or ()
     if logs:
         columns = (
@@ -49,7 +55,7 @@ def _coverage(summary: Json, incident: Incident | None, activity: Activity | Non
         )  # fmt: skip
         rows = tuple(
             (quoted(log["log"]), log["first"], log["last"], "yes" if log["window_covered"] else "no",
-             quoted("; ".join(shortcoming(code, log["log"]) for code in log["reasons"]) or None))
+             stored("; ".join(shortcoming(code, log["log"]) for code in log["reasons"]) or None))
             for log in logs[:ROWS]
         )  # fmt: skip
         yield Table("coverage-logs", "Logs and whether each covers the window", columns, rows)
@@ -132,7 +138,9 @@ def _assumed(case: StoredCase) -> Iterator[Line]:
         if zone == "offset":
             yield (f"{files}: every time says its own offset.",)
         elif zone == "any-offset":
-            yield (f"{files}: times without an offset are taken to be in any zone in use, so they are up to 26 hours wide.",)
+            yield (
+                f"{files}: times without an offset are taken to be in any zone in use, so they are up to 26 hours wide.",
+            )
         else:
             yield (f"{files}: times without an offset are read in ", quoted(zone) or "", ".")
     if options.get("tenant_by"):
@@ -161,7 +169,10 @@ def inputs(summary: Json) -> Section:
         f"{counted(ledger['files'], 'input')}: {counted(ledger['lines'], 'line')} = {ledger['records']:,} records + "
         f"{ledger['rejected']:,} rejected + {ledger['blank']:,} blank + {ledger['framing']:,} framing."
     )
-    blocks: list[Block] = [Paragraph((text,)), Table("inputs-ledger", "Inputs with their digests", columns, tuple(rows))]
+    blocks: list[Block] = [
+        Paragraph((text,)),
+        Table("inputs-ledger", "Inputs with their digests", columns, tuple(rows)),
+    ]
     if len(entries) > ROWS:
         blocks.append(Paragraph((f"{len(entries) - ROWS:,} further inputs are in ", Code("case.json"), "."), "note"))
     return Section("inputs", "Inputs", tuple(blocks))

@@ -27,7 +27,7 @@ from kvforensics.page import (
     Terms,
     quoted,
 )
-from kvforensics.telling import drawn, evidence, listing, sizing, wording, worksheet
+from kvforensics.telling import corroboration, drawn, evidence, listing, sizing, sums, who, wording, worksheet
 from kvforensics.telling.glossary import TERMS
 from kvforensics.telling.next_steps import next_steps
 from kvforensics.telling.survey import ORDER, Survey, survey
@@ -99,9 +99,16 @@ def _sections(
     yield drawn.timeline(incident, seen)
     yield drawn.prompts(incident, seen.prompts)
     yield evidence.coverage(summary, incident, seen.activity)
-    yield Section("tenants", "Tenants", tuple(_tenants(seen)))
+    estimate = summary.get("estimate") or {}
+    if sums_ := sums.section(estimate):
+        yield sums_
+    yield Section("tenants", "Tenants", (*_tenants(seen), *who.tenant_details(estimate)))
+    if senders := who.section(estimate):
+        yield senders
     yield Section("exclusions", "Exclusions", tuple(_exclusions(case)))
     yield Section("findings", "Findings", tuple(_findings(case, rest)))
+    if told := corroboration.section(estimate):
+        yield told
     yield from more
     yield evidence.unread(case)
     yield evidence.method(case, incident)
@@ -115,9 +122,7 @@ def _answer(summary: Json) -> Iterator[Block]:
     responses, tenants = summary["responses"], summary["tenants"]
     words = [f"{wording.answer(summary)}."]
     if summary["verdict"] in {"exposed", "possibly_exposed"}:
-        words.append(
-            f"Affected responses: {wording.bounds(responses)}. Tenants concerned: {wording.bounds(tenants)}."
-        )
+        words.append(f"Affected responses: {wording.bounds(responses)}. Tenants concerned: {wording.bounds(tenants)}.")
     excluded = summary["excluded"]["records"]
     if excluded:
         are = "is" if excluded == 1 else "are"
@@ -180,7 +185,9 @@ def _tenants(seen: Survey) -> Iterator[Block]:
     yield Table("tenants-counts", "Findings by tenant", columns, rows, sortable=True)
     more = len(seen.tenants) - TENANTS_SHOWN
     if more > 0:
-        yield Paragraph((f"{wording.counted(more, 'further tenant')} with fewer findings are not listed here.",), "note")
+        yield Paragraph(
+            (f"{wording.counted(more, 'further tenant')} with fewer findings are not listed here.",), "note"
+        )
 
 
 def _instant(us: int | None) -> str | None:
@@ -193,6 +200,7 @@ def _exclusions(case: StoredCase) -> Iterator[Block]:
     if not excluded["by_rule"]:
         yield Paragraph(("No exclusion rule was given: every request counts as real traffic.",))
         return
+    columns: tuple[Column, ...]
     without = summary.get("without_exclusions")
     if without:
         yield Paragraph((
@@ -200,6 +208,19 @@ def _exclusions(case: StoredCase) -> Iterator[Block]:
             f"{wording.bounds(without)}. {wording.counted(excluded['records'], 'record')} of "
             f"{wording.counted(excluded['tenants'], 'tenant')} {'is' if excluded['records'] == 1 else 'are'} excluded.",
         ))  # fmt: skip
+    if both := (summary.get("estimate") or {}).get("exclusions"):
+        columns = (
+            Column("run", "Run"), Column("responses", "Affected responses"), Column("responses_bounds", "Bounds", wide=True),
+            Column("tenants", "Tenants concerned"), Column("tenants_bounds", "Bounds", wide=True),
+        )  # fmt: skip
+        counts: tuple[tuple[Cell, ...], ...] = tuple(
+            (
+                name,
+                *(cell for key in ("responses", "tenants") for cell in (told[key]["value"], wording.bounds(told[key]))),
+            )
+            for name, told in (("with the rules", both["with"]), ("without any rule", both["without"]))
+        )
+        yield Table("exclusions-counts", "Counts with exclusions and without", columns, counts)
     columns = (
         Column("rule", "Rule"), Column("category", "Category"), Column("reason", "Reason", wide=True),
         Column("approved_by", "Approved by"), Column("hits", "Records matched"),
@@ -214,7 +235,9 @@ def _exclusions(case: StoredCase) -> Iterator[Block]:
     )  # fmt: skip
     yield Table("exclusions-rules", "Exclusion rules and what each took out", columns, rows)
     files = tuple((quoted(e["name"]), Code(e["sha256"])) for e in case.document["exclusions"])
-    yield Table("exclusions-files", "Exclusion files", (Column("name", "File"), Column("sha256", "SHA-256", wide=True)), files)
+    yield Table(
+        "exclusions-files", "Exclusion files", (Column("name", "File"), Column("sha256", "SHA-256", wide=True)), files
+    )
 
 
 def _findings(case: StoredCase, rest: str | None) -> Iterator[Block]:
@@ -222,8 +245,14 @@ def _findings(case: StoredCase, rest: str | None) -> Iterator[Block]:
     if not count:
         yield Paragraph(("No finding: every record that was read is outside.",))
         return
-    text = f"All {count:,} findings, " if count <= FINDINGS_SHOWN else f"The first {FINDINGS_SHOWN:,} of {count:,} findings, "
-    yield Paragraph((text + "the most serious kind first. Source, line and digest lead to the record in the evidence.",))
+    text = (
+        f"All {count:,} findings, "
+        if count <= FINDINGS_SHOWN
+        else f"The first {FINDINGS_SHOWN:,} of {count:,} findings, "
+    )
+    yield Paragraph(
+        (text + "the most serious kind first. Source, line and digest lead to the record in the evidence.",)
+    )
     if count > FINDINGS_SHOWN:
         beside: Line = ("All of them are in ", Link("the list of findings", rest or ""), " beside this page, and")
         line = beside if rest else ("All of them are",)

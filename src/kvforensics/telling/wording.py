@@ -43,6 +43,13 @@ def bounds(counts: Json) -> str:
     return f"{lower:,} in all" if lower == upper else f"between {lower:,} and {upper:,}"
 
 
+def rounded(number: float | None) -> int | float | None:
+    """A number to one decimal, without one where it is whole."""
+    if number is None:
+        return None
+    return int(number) if float(number).is_integer() else round(float(number), 1)
+
+
 def short(text: str) -> str:
     """An RFC 3339 instant without zeros at the end of its fraction."""
     whole, _, fraction = text.removesuffix("Z").partition(".")

@@ -32,3 +32,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   }
 }
+// Browsers that cannot be told by the style sheet alone to show on paper what is folded.
+addEventListener("beforeprint", () => {
+  for (const part of document.querySelectorAll("details")) part.open = true;
+});
