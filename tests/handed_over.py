@@ -17,7 +17,7 @@ HOSTILE = (
     "=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "\uff1d1+1", "a;=1", '",=1',
     "<script>alert(1)</script>", "](javascript:alert(1))", "`|`", "\x1b[31mred\x1b]8;;http://x\x07", "\x1b]52;c;eA==\x07",
     "\u202eevil", "\u2066a\u2069", "zero\u200bwidth", "\x9b31m", "nul\x00nul", "\U000e0041tag", "_x0041_", "' OR 1=1 --",
-    "../../etc/passwd", "~root", "\ufeffbom", "long " + "x" * 1_000_000,
+    "../../etc/passwd", "~root", "\ufeffbom", "<r>&</r>", "long " + "x" * 1_000_000,
 )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ from kvforensics.exports.parquet import write_parquet
 from kvforensics.exports.public import PublicOptions, write_public
 from kvforensics.exports.timesketch import write_timesketch
 from kvforensics.exports.xlsx import write_xlsx
-from kvforensics.finding_rows import LONGEST_CELL
+from kvforensics.finding_rows import LONGEST_CELL, defused, defused_columns, finding_rows, flat
 from kvforensics.pseudonym import Pseudonyms
 
 ACTS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\U000e0000-\U000e0fff]")
@@ -71,6 +71,11 @@ def test_every_export_is_the_same_when_made_twice(case: StoredCase, out: Path, t
     one, two = files(out), files(tmp_path)
     assert {n for n in one if one[n] != two.get(n)} == set()
     assert one.keys() == two.keys()
+
+
+def test_findings_by_columns_say_what_they_say_one_by_one(case: StoredCase) -> None:
+    by_columns = [row for columns in defused_columns(case) for row in zip(*columns, strict=True)]
+    assert by_columns == [tuple(defused(flat(found)).values()) for found in finding_rows(case)]
 
 
 def test_no_export_holds_a_prompt_or_an_answer(out: Path) -> None:

@@ -124,16 +124,16 @@ def test_diff_ends_with_0_where_nothing_differs_and_10_where_something_does(case
     (copy / "case.json").write_text(json.dumps(document))
     result = run("diff", case.folder, copy)
     assert result.exit_code == 10
-    assert "responses.affected: 58 -> 7" in result.stdout
-    assert json.loads(run("diff", case.folder, copy, "--json").stdout)["numbers"] == [["responses.affected", 58, 7]]
+    assert "responses.affected: 59 -> 7" in result.stdout
+    assert json.loads(run("diff", case.folder, copy, "--json").stdout)["numbers"] == [["responses.affected", 59, 7]]
 
 
 def test_sql_answers_as_table_csv_and_json(case: StoredCase) -> None:
     query = "SELECT disposition, count(*) AS n FROM findings GROUP BY disposition ORDER BY disposition"
-    assert "affected     58" in run("sql", case.folder, query).stdout
-    assert run("sql", case.folder, query, "--output", "csv").stdout.splitlines()[:2] == ["disposition,n", "affected,58"]
+    assert "affected     59" in run("sql", case.folder, query).stdout
+    assert run("sql", case.folder, query, "--output", "csv").stdout.splitlines()[:2] == ["disposition,n", "affected,59"]
     first = run("sql", case.folder, query, "--output", "json").stdout.splitlines()[0]
-    assert json.loads(first) == {"disposition": "affected", "n": 58}
+    assert json.loads(first) == {"disposition": "affected", "n": 59}
     assert run("sql", case.folder, "-", given=query).stdout == run("sql", case.folder, query).stdout
 
 

@@ -7,13 +7,16 @@ them, so that a bag cannot lead out of its folder, and nothing is fetched.
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kvforensics.errors import EvidenceError
 from kvforensics.escape import terminal
 
 ALGORITHMS = ("sha256", "sha512")
@@ -44,33 +47,38 @@ class BagWriter:
         self._folder = folder
         self._payload: dict[str, tuple[str, ...]] = {}
         self._octets = 0
-        self._made: set[Path] = set()
+        self._made: set[str] = set()
 
     def add(self, name: str, data: bytes) -> None:
         """A payload file; `name` is its place under `data/`, with slashes."""
         self._put(name, (data,))
 
-    def add_file(self, name: str, source: Path) -> str:
-        """A copy of a file as payload; its SHA-256."""
-        with source.open("rb") as file:
-            return self._put(name, iter(lambda: file.read(_CHUNK), b""))
+    def add_file(self, name: str, source: Path | str) -> str:
+        """A copy of a file as payload; its SHA-256. Raises `EvidenceError` where it is a link or cannot be read."""
+        return self._put(name, _chunks(source))
 
     def _put(self, name: str, chunks: Iterable[bytes]) -> str:
-        path = self._folder / "data" / name
         if not _NAME.fullmatch(name):  # names are ours, never log content
             raise AssertionError(name)
-        if path.parent not in self._made:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._made.add(path.parent)
-        hashes = [hashlib.new(a) for a in ALGORITHMS]
-        with path.open("xb") as out:
+        parent = name.rpartition("/")[0]
+        if parent not in self._made:
+            (self._folder / "data" / parent).mkdir(parents=True, exist_ok=True)
+            self._made.add(parent)
+        both = hashlib.sha256(), hashlib.sha512()
+        # Bags of a hundred thousand small files are common, so the system is asked directly.
+        number = os.open(f"{self._folder}/data/{name}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
             for chunk in chunks:
-                for one in hashes:
+                for one in both:
                     one.update(chunk)
-                out.write(chunk)
                 self._octets += len(chunk)
-        self._payload[f"data/{name}"] = tuple(h.hexdigest() for h in hashes)
-        return hashes[0].hexdigest()
+                left = memoryview(chunk)
+                while left:
+                    left = left[os.write(number, left) :]
+        finally:
+            os.close(number)
+        self._payload[f"data/{name}"] = tuple(h.hexdigest() for h in both)
+        return both[0].hexdigest()
 
     def digests(self) -> Mapping[str, Mapping[str, str]]:
         """The digests of the payload so far, by name with `data/`."""
@@ -103,10 +111,11 @@ def _info(pairs: Iterable[tuple[str, str]]) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def check_bag(folder: Path, unlisted: Sequence[str] = ()) -> Iterator[Problem]:
+def check_bag(folder: Path, unlisted: Sequence[str] = (), known: dict[str, str] | None = None) -> Iterator[Problem]:
     """What is wrong with a bag, the frame first, then the payload by name.
 
-    `unlisted` are names that may lie beside the tag files without being in a tag manifest.
+    `unlisted` are names that may lie beside the tag files without being in a tag manifest. `known` takes the SHA-256 of every
+    payload file, by name, for those who look further in.
     """
     present = _files(folder)
     wrong = [Problem(name, what) for name, what in present.items() if what]
@@ -120,8 +129,8 @@ def check_bag(folder: Path, unlisted: Sequence[str] = ()) -> Iterator[Problem]:
         yield Problem("bagit.txt", "does not declare a BagIt 1.0 bag in UTF-8")
     tags = sorted(n for n in present if not n.startswith("data/") and n not in {*_TAG_MANIFESTS, *unlisted})
     payload = sorted(n for n in present if n.startswith("data/"))
-    yield from _compared(folder, _TAG_MANIFESTS, tags)
-    yield from _compared(folder, _MANIFESTS, payload)
+    yield from _compared(folder, _TAG_MANIFESTS, tags, {})
+    yield from _compared(folder, _MANIFESTS, payload, {} if known is None else known)
     octets = sum((folder / n).stat().st_size for n in payload)
     if f"\nPayload-Oxum: {octets}.{len(payload)}\n".encode() not in b"\n" + (folder / "bag-info.txt").read_bytes():
         yield Problem("bag-info.txt", f"Payload-Oxum is not {octets}.{len(payload)}")
@@ -130,18 +139,26 @@ def check_bag(folder: Path, unlisted: Sequence[str] = ()) -> Iterator[Problem]:
 def _files(folder: Path) -> dict[str, str]:
     """Every file of the bag with what is wrong about it by itself, sorted by name."""
     found: dict[str, str] = {}
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if path.is_symlink():
-            found[terminal(name)] = "is a link, and a bag holds none"
-        elif path.is_file():
-            found[terminal(name)] = "" if _NAME.fullmatch(name) else "has a name that no bag of this tool holds"
-        elif not path.is_dir():
-            found[terminal(name)] = "is neither a file nor a folder"
-    return found
+    waiting = [""]
+    while waiting:
+        place = waiting.pop()
+        with os.scandir(folder / place) as entries:
+            for entry in entries:
+                name = f"{place}{entry.name}"
+                if entry.is_symlink():
+                    found[terminal(name)] = "is a link, and a bag holds none"
+                elif entry.is_file():
+                    found[terminal(name)] = "" if _NAME.fullmatch(name) else "has a name that no bag of this tool holds"
+                elif entry.is_dir():
+                    waiting.append(f"{name}/")
+                else:
+                    found[terminal(name)] = "is neither a file nor a folder"
+    return dict(sorted(found.items()))
 
 
-def _compared(folder: Path, manifests: Sequence[str], names: Sequence[str]) -> Iterator[Problem]:
+def _compared(
+    folder: Path, manifests: Sequence[str], names: Sequence[str], known: dict[str, str]
+) -> Iterator[Problem]:
     """Differences between manifests and the files that they should list, by manifest line and then by name."""
     listed: list[dict[str, str]] = []
     for manifest in manifests:
@@ -159,11 +176,25 @@ def _compared(folder: Path, manifests: Sequence[str], names: Sequence[str]) -> I
             yield Problem(name, f"is listed in {manifest} but missing" if name in digests else f"is not in {manifest}")
         listed.append(digests)
     for name in names:
-        hashes = [hashlib.new(a) for a in ALGORITHMS]
-        with (folder / name).open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                for one in hashes:
-                    one.update(chunk)
-        for at, one in enumerate(hashes):
+        both = hashlib.sha256(), hashlib.sha512()
+        for chunk in _chunks(f"{folder}/{name}"):
+            for one in both:
+                one.update(chunk)
+        known[name] = both[0].hexdigest()
+        for at, one in enumerate(both):
             if listed[at].get(name) not in {None, one.hexdigest()}:
                 yield Problem(name, f"differs from its digest in {manifests[at]}")
+
+
+def _chunks(path: Path | str) -> Iterator[bytes]:
+    """The bytes of a file. Raises `EvidenceError` where it is a link, which is not followed, or cannot be read."""
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError as error:
+        what = "is a link" if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}"
+        raise EvidenceError(what, where=Path(path).name) from error
+    try:
+        while chunk := os.read(number, _CHUNK):
+            yield chunk
+    finally:
+        os.close(number)

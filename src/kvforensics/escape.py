@@ -24,6 +24,11 @@ _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _TICKS = re.compile("`+")
 _STARTERS = "=+\\-@\uff1d\uff0b\uff0d\uff20"
 # A cell starts at the start of the text, and again after a delimiter if the sheet is opened with another one.
+PLAIN = r"[A-Za-z0-9][ -+\x2d-:<-~]*"
+"""Text that `spreadsheet` never alters, as a pattern of the whole of it: printable, and without a delimiter."""
+_PLAIN = re.compile(PLAIN)
+# The writer of workbooks puts text in this element into the file as it is, as markup of its own making.
+_RICH = "<r>"
 _FORMULA = re.compile(rf"(^|[;,])(\s*(?:[\"']\s*)?)(?=[{_STARTERS}])")
 
 
@@ -59,8 +64,10 @@ def markdown(text: str) -> str:
 
 
 def spreadsheet(text: str) -> tuple[str, bool]:
-    """The text for a cell that no spreadsheet takes for a formula, and whether it had to be altered."""
-    if text.isascii() and text.isprintable() and text[:1].isalnum() and ";" not in text and "," not in text:
+    """The text for a cell that no spreadsheet takes for a formula or for markup, and whether it had to be altered."""
+    if _PLAIN.fullmatch(text):
         return text, False  # as nearly every text is
     seen = _FORMULA.sub(r"\1'\2", terminal(text))
+    if seen.startswith(_RICH):
+        seen = f"'{seen}"
     return seen, seen != text

@@ -9,10 +9,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 
 from kvforensics.case_reader import StoredCase
-from kvforensics.escape import spreadsheet
+from kvforensics.escape import PLAIN, spreadsheet
 from kvforensics.finding import KEYS, PARTS
 from kvforensics.instant import rfc3339
 
@@ -61,9 +62,54 @@ def defused(cells: Mapping[str, Cell]) -> dict[str, Cell]:
     changed = []
     for name, value in cells.items():
         if isinstance(value, str):
-            text, altered = spreadsheet(value)
-            if altered or len(text) > LONGEST_CELL:
-                safe[name] = text[:LONGEST_CELL]
+            safe[name], altered = _defused(value)
+            if altered:
                 changed.append(name)
     safe[ALTERED] = " ".join(changed) or None
     return safe
+
+
+def _defused(text: str) -> tuple[str, bool]:
+    safe, altered = spreadsheet(text)
+    return safe[:LONGEST_CELL], altered or len(safe) > LONGEST_CELL
+
+
+def defused_columns(case: StoredCase) -> Iterator[list[list[Cell]]]:
+    """The findings in batches, each as its columns `COLUMNS` and `altered`: what `flat` and `defused` give, but quickly."""
+    for batch in case.findings():
+        frame = pl.from_arrow(batch)
+        if not isinstance(frame, pl.DataFrame):  # pragma: no cover - a batch of records is a frame
+            raise TypeError
+        changed: list[list[str]] = [[] for _ in range(frame.height)]
+        columns = [_column(name, values, changed) for name, values in _flat_columns(frame)]
+        yield [*columns, [" ".join(names) or None for names in changed]]
+
+
+def _flat_columns(frame: pl.DataFrame) -> Iterator[tuple[str, pl.Series]]:
+    for key in KEYS:
+        values = frame[key]
+        if key == "parts":
+            yield from ((part, values.struct.field(part)) for part in PARTS)
+        elif key in INSTANTS:
+            instants = (None if us is None else rfc3339(us, precise=True) for us in values.dt.epoch("us").to_list())
+            yield key, pl.Series(key, instants, dtype=pl.String)
+        elif key == "correlation":
+            written = (json.dumps(dict(p), sort_keys=True, ensure_ascii=False) if p else None for p in values.to_list())
+            yield key, pl.Series(key, written, dtype=pl.String)
+        elif isinstance(values.dtype, pl.List):
+            joined = values.list.join("; ")
+            yield key, joined.set(joined == "", None)
+        else:
+            yield key, values
+
+
+def _column(name: str, values: pl.Series, changed: list[list[str]]) -> list[Cell]:
+    """One column, its texts defused; `changed` takes its name in each row in which that alters it."""
+    cells: list[Cell] = values.to_list()
+    if values.dtype == pl.String:
+        harmless = values.str.contains(f"^(?:{PLAIN})$") & (values.str.len_bytes() <= LONGEST_CELL)
+        for at in (~harmless).fill_null(value=False).arg_true():
+            cells[at], altered = _defused(str(cells[at]))
+            if altered:
+                changed[at].append(name)
+    return cells

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -70,22 +71,23 @@ def verify(path: Path, trust: Trust | None = None) -> Verification:
     if not path.is_dir():
         raise UsageError("is neither a case folder nor a bundle", where=str(path))
     notes: list[str] = []
+    digests = _Digests()
     is_bag = any((path / name).exists() for name in ("bagit.txt", SIGNED, "data"))
     case_folder = path / CASE if is_bag else path
     left_out: list[str] = []
     stages: list[tuple[str, Callable[[], Iterable[Problem]]]] = []
     if is_bag:
         stages += [
-            ("the bag: every file is listed and has its digests", lambda: check_bag(path, LATER)),
+            ("the bag: every file is listed and has its digests", lambda: _bag(path, digests)),
             ("signature and time stamp", lambda: _seals(path, trust or Trust(), notes)),
-            ("what the bundle says about itself", lambda: _about(path, left_out, notes)),
+            ("what the bundle says about itself", lambda: _about(path, left_out, notes, digests)),
         ]
     elif not (path / "case.json").exists():
         raise UsageError("is neither a case folder nor a bundle", where=str(path))
     stages += [
         ("the chain of custody", lambda: _custody(path)),
-        ("the digests of the case", lambda: _digests(open_case(case_folder), left_out)),
-        ("findings and evidence fit together", lambda: _fit(open_case(case_folder), left_out)),
+        ("the digests of the case", lambda: _digests(open_case(case_folder), left_out, digests)),
+        ("findings and evidence fit together", lambda: _fit(open_case(case_folder), left_out, digests)),
         ("the ledger adds up", lambda: _ledger(open_case(case_folder))),
         ("the findings follow from the records", lambda: _judgement(open_case(case_folder), notes)),
     ]
@@ -96,6 +98,28 @@ def verify(path: Path, trust: Trust | None = None) -> Verification:
             return Verification(problems, tuple(checked), tuple(notes))
         checked.append(name)
     return Verification((), tuple(checked), tuple(notes))
+
+
+class _Digests:
+    """SHA-256 of files by path, each read once: a bundle can hold a hundred thousand, which several stages ask for."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def of(self, path: str) -> str:
+        if path not in self._known:
+            with Path(path).open("rb") as file:
+                self._known[path] = hashlib.file_digest(file, "sha256").hexdigest()
+        return self._known[path]
+
+    def add(self, folder: Path, names: Mapping[str, str]) -> None:
+        self._known |= {f"{folder}/{name}": digest for name, digest in names.items()}
+
+
+def _bag(folder: Path, digests: _Digests) -> Iterator[Problem]:
+    found: dict[str, str] = {}
+    yield from check_bag(folder, LATER, found)
+    digests.add(folder, found)
 
 
 def _held(stage: Callable[[], Iterable[Problem]]) -> tuple[Problem, ...]:
@@ -135,7 +159,7 @@ def _seals(folder: Path, trust: Trust, notes: list[str]) -> Iterator[Problem]:
         yield Problem(REPLY, "is missing, but an authority was named")
 
 
-def _about(folder: Path, left_out: list[str], notes: list[str]) -> Iterator[Problem]:
+def _about(folder: Path, left_out: list[str], notes: list[str], digests: _Digests) -> Iterator[Problem]:
     about = json.loads((folder / "data/bundle.json").read_bytes())
     if about["schema"] != BUNDLE_SCHEMA:
         raise UsageError(f"has the schema {about['schema']!r}, which this version does not know", where="data/bundle.json",
@@ -146,10 +170,10 @@ def _about(folder: Path, left_out: list[str], notes: list[str]) -> Iterator[Prob
     statement = json.loads((folder / "data/statement.json").read_bytes())
     for subject in statement["subject"]:
         name = subject["name"]
-        path = folder / CASE / name
-        if not path.is_file() or _sha256(path) != subject["digest"]["sha256"]:
+        path = f"{folder}/{CASE}/{name}"
+        if not Path(path).is_file() or digests.of(path) != subject["digest"]["sha256"]:
             yield Problem("data/statement.json", f"states another digest of {name}")
-    if about["case_sha256"] != _sha256(folder / CASE / "case.json"):
+    if about["case_sha256"] != digests.of(f"{folder}/{CASE}/case.json"):
         yield Problem("data/bundle.json", "is about another case.json")
 
 
@@ -161,7 +185,7 @@ def _custody(folder: Path) -> Iterator[Problem]:
         yield Problem(CUSTODY, "does not continue the chain as it was when the bundle was made")
 
 
-def _digests(case: StoredCase, left_out: list[str]) -> Iterator[Problem]:
+def _digests(case: StoredCase, left_out: list[str], digests: _Digests) -> Iterator[Problem]:
     moved = case.folder / REJECTED
     for name, digest in sorted(case.files.items()):
         path = moved if name == "rejected.jsonl" and (moved.exists() or REJECTED in left_out) else case.folder / name
@@ -171,7 +195,7 @@ def _digests(case: StoredCase, left_out: list[str]) -> Iterator[Problem]:
             continue
         elif not path.is_file():
             yield Problem(name, "is missing")
-        elif _sha256(path) != digest:
+        elif digests.of(str(path)) != digest:
             yield Problem(name, "differs from its digest in case.json")
     if moved.exists() and without_excerpts(moved.read_bytes()) != (case.folder / "rejected.jsonl").read_bytes():
         yield Problem("rejected.jsonl", f"is not {REJECTED} without its excerpts")
@@ -180,11 +204,13 @@ def _digests(case: StoredCase, left_out: list[str]) -> Iterator[Problem]:
         yield Problem("case.json", "holds another incident file than its digest says")
 
 
-def _fit(case: StoredCase, left_out: list[str]) -> Iterator[Problem]:
+def _fit(case: StoredCase, left_out: list[str], digests: _Digests) -> Iterator[Problem]:
     folder = case.folder / "evidence"
     kept = case.document["options"]["evidence"] and "evidence" not in left_out
-    present = {p.name for p in folder.iterdir() if p.name != Path(REJECTED).name} if folder.is_dir() else set()
-    yield from (Problem(f"evidence/{n}", "is not named by its SHA-256") for n in sorted(present) if _sha256(folder / n) != n)
+    present = set(os.listdir(folder)) - {Path(REJECTED).name} if folder.is_dir() else set()  # noqa: PTH208 - names only
+    yield from (
+        Problem(f"evidence/{n}", "is not named by its SHA-256") for n in sorted(present) if digests.of(f"{folder}/{n}") != n
+    )
     rows = finding_rows(case)
     wanted: set[str] = set()
     with (case.folder / "findings.jsonl").open("rb") as lines:
@@ -225,8 +251,3 @@ def _judgement(case: StoredCase, notes: list[str]) -> Iterator[Problem]:
         which = ", ".join(again.other_queries)
         notes.append(f"this version asks otherwise than the case ({which}); the answers were compared all the same")
     yield from again.problems
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

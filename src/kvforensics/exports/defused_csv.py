@@ -10,33 +10,35 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TextIO
 
 from kvforensics.case_reader import StoredCase
-from kvforensics.finding_rows import ALTERED, COLUMNS, Cell, defused, finding_rows, flat
+from kvforensics.finding import PARTS
+from kvforensics.finding_rows import ALTERED, COLUMNS, Cell, defused, defused_columns
 from kvforensics.whole import whole_file
-
-_TRUTH = {True: "true", False: "false"}
 
 
 def write_csv(case: StoredCase, target: Path) -> int:
     """Write the findings, one a row; the number of rows."""
+    rows = 0
     with whole_file(target, "the CSV") as partial, partial.open("w", encoding="utf-8-sig", newline="") as out:
-        return _write(out, COLUMNS, map(flat, finding_rows(case)))
+        table = csv.writer(out)
+        table.writerow((*COLUMNS, ALTERED))
+        for columns in defused_columns(case):
+            for at in map(COLUMNS.index, PARTS):
+                columns[at] = list(map(_told, columns[at]))
+            table.writerows(zip(*columns, strict=True))
+            rows += len(columns[0])
+    return rows
 
 
 def table_bytes(columns: Sequence[str], rows: Iterable[Mapping[str, Cell]]) -> bytes:
     """Any other table in the same form."""
     out = io.StringIO(newline="")
-    _write(out, columns, rows)
+    table = csv.writer(out)
+    table.writerow((*columns, ALTERED))
+    table.writerows(map(_told, defused(row).values()) for row in rows)
     return out.getvalue().encode("utf-8-sig")
 
 
-def _write(out: TextIO, columns: Sequence[str], rows: Iterable[Mapping[str, Cell]]) -> int:
-    table = csv.writer(out)
-    table.writerow((*columns, ALTERED))
-    count = 0
-    for row in rows:
-        table.writerow(_TRUTH[v] if isinstance(v, bool) else v for v in defused(row).values())
-        count += 1
-    return count
+def _told(value: Cell) -> Cell:
+    return str(value).lower() if isinstance(value, bool) else value

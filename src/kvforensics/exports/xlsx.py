@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from kvforensics import __version__
 from kvforensics.case_reader import StoredCase
 from kvforensics.errors import UsageError
-from kvforensics.finding_rows import ALTERED, COLUMNS, Cell, defused, finding_rows, flat
+from kvforensics.finding_rows import ALTERED, COLUMNS, Cell, defused, defused_columns
 from kvforensics.whole import whole_file
 
 ROWS_PER_SHEET = 1_000_000
@@ -44,40 +45,39 @@ def write_xlsx(case: StoredCase, target: Path) -> int:
 
 
 def _findings(book: Any, head: Any, case: StoredCase) -> int:
-    waiting = finding_rows(case)
+    rows = (row for columns in defused_columns(case) for row in zip(*columns, strict=True))
     total = number = 0
     while number == 0 or total == number * ROWS_PER_SHEET:
         number += 1
         name = "Findings" if number == 1 else f"Findings {number}"
-        page = (flat(row) for _, row in zip(range(ROWS_PER_SHEET), waiting, strict=False))
-        total += _sheet(book, head, name, COLUMNS, page)
+        total += _filled(book, head, name, (*COLUMNS, ALTERED), islice(rows, ROWS_PER_SHEET))
     return total
 
 
-def _sheet(book: Any, head: Any, name: str, columns: tuple[str, ...], rows: Iterable[Mapping[str, Any]]) -> int:
-    """One sheet with a heading that stays in sight; every text is defused, and `altered` says where that changed it."""
+def _sheet(book: Any, head: Any, name: str, columns: tuple[str, ...], rows: Iterable[Mapping[str, Any]]) -> None:
+    safe = (tuple(defused({column: row.get(column) for column in columns}).values()) for row in rows)
+    _filled(book, head, name, (*columns, ALTERED), safe)
+
+
+def _filled(book: Any, head: Any, name: str, columns: tuple[str, ...], rows: Iterable[tuple[Cell, ...]]) -> int:
+    """One sheet with a heading that stays in sight. Every text is defused already, and `altered` says where."""
     sheet = book.add_worksheet(name)
     sheet.freeze_panes(1, 0)
-    wanted = (*columns, ALTERED)
-    sheet.set_column(0, len(wanted) - 1, 18)
-    for at, column in enumerate(wanted):
+    sheet.set_column(0, len(columns) - 1, 18)
+    for at, column in enumerate(columns):
         sheet.write_string(0, at, column, head)
+    write = {str: sheet.write_string, bool: sheet.write_boolean, int: sheet.write_number}
     last = 0
     for last, row in enumerate(rows, 1):
-        cells = defused({column: row.get(column) for column in columns})
-        for at, column in enumerate(wanted):
-            _write(sheet, last, at, cells[column])
-    sheet.autofilter(0, 0, last, len(wanted) - 1)
+        for at, value in enumerate(row):
+            if value is None:
+                continue
+            if type(value) is int and abs(value) >= 10**15:  # a sheet counts in doubles
+                sheet.write_string(last, at, str(value))
+            else:
+                write[type(value)](last, at, value)
+    sheet.autofilter(0, 0, last, len(columns) - 1)
     return last
-
-
-def _write(sheet: Any, row: int, at: int, value: Cell) -> None:
-    if isinstance(value, bool):
-        sheet.write_boolean(row, at, value)
-    elif isinstance(value, int) and abs(value) < 10**15:  # a sheet counts in doubles
-        sheet.write_number(row, at, value)
-    elif value is not None:
-        sheet.write_string(row, at, str(value))
 
 
 def _summary(case: StoredCase) -> Iterator[tuple[str, Cell]]:
