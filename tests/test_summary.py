@@ -7,9 +7,10 @@ from dataclasses import replace
 import pyarrow as pa
 
 from kvforensics.coverage import Coverage, LogJudgement
-from kvforensics.gather import Ingested, InputReport
+from kvforensics.gather import Ingested
 from kvforensics.incident import load_incident
 from kvforensics.judge import Counts, ExcludedCounts, Judgement, OutsideCounts, ResponseCounts, TenantCounts
+from kvforensics.observed import InputReport
 from kvforensics.summary import summarise
 from kvforensics.verdict import Verdict
 

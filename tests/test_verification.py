@@ -15,12 +15,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from handed_over import call, files, made_case
+from handed_over import call, files, logs, made_case
 from kvforensics.case import Case, CheckOptions, RunFacts
 from kvforensics.case_reader import StoredCase, open_case
 from kvforensics.custody import Handling, extended
 from kvforensics.errors import UsageError
 from kvforensics.exports.bundle import CASE, BundleOptions, write_bundle
+from kvforensics.sampling import Rated
+from kvforensics.sizing import SizingOptions
 from kvforensics.verification import Trust, verify
 
 BUNDLES = Path(__file__).parent / "bundles"
@@ -62,6 +64,7 @@ def test_a_case_and_a_bundle_as_they_were_made_are_verified(case: StoredCase, bu
         found = verify(path)
         assert (found.problems, found.exit_status) == ((), 0)
         assert found.checked[-1] == "the findings follow from the records"
+        assert found.checked[-2] == "coverage, verdict and estimate follow from what the case keeps"
 
 
 def test_one_flipped_byte_anywhere_in_a_bundle_is_found(keys: Path, tmp_path: Path) -> None:
@@ -145,6 +148,15 @@ def test_a_finding_that_was_taken_out_is_missed(case: StoredCase, tmp_path: Path
         (("summary", "excluded", "by_rule", "load", "hits"), 9, "excluded.by_rule.load.hits"),
         (("summary", "verdict"), "not_exposed", "verdict"),
         (("summary", "outside", "on_model"), 0, "outside.on_model"),
+        (("summary", "coverage", "window_covered"), True, "coverage.window_covered"),
+        (("summary", "complete"), False, "complete"),
+        (("summary", "estimate", "worst_case", "responses", "upper"), 3, "estimate.worst_case.responses.upper"),
+        (("summary", "estimate", "coverage", "hours_with_evidence"), 327, "estimate.coverage.hours_with_evidence"),
+        (("summary", "estimate", "sensitivity", 2, "responses", "affected"), 1, "estimate.sensitivity[2].responses.affected"),
+        (("summary", "estimate", "per_tenant", "rows", 0, "tenant"), "nobody", "estimate.per_tenant.rows[0].tenant"),
+        (("summary", "estimate", "corroboration", "findings"), [], "estimate.corroboration.findings"),
+        (("summary", "estimate", "observed", "tenants", "method"), "guessed", "estimate.observed.tenants.method"),
+        (("reading", "inputs"), [], "is not built as a case is"),
         (("summary", "ledger", "records"), 1, "ledger"),
         (("inputs", 0, "blank"), 7, "ledger"),
         (("incident", "sha256"), "0" * 64, "incident"),
@@ -164,6 +176,25 @@ def test_a_forged_number_is_named(case: StoredCase, tmp_path: Path, path: tuple[
     found = verify(copy)
     assert found.exit_status == 13
     assert told in found.problems[0].what
+
+
+def test_sums_samples_and_two_sources_are_sized_again(tmp_path: Path) -> None:
+    sizing = SizingOptions(rates=(Rated("proxy.jsonl", 0.5),), two_sources=("app.jsonl", "proxy.jsonl"), scale_gaps=True)
+    place = logs(tmp_path)
+    day = {"date": "2026-09-02", "metrics": {"api_requests": 2, "prompt_tokens": 5_000_000}}
+    daily = {"results": [{**day, "breakdown": {"models": {"@cf/zai-org/glm-5.3": {"metrics": day["metrics"]}}}}]}
+    (place / "daily.json").write_text(json.dumps(daily))
+    with Case() as run:
+        found = run.check(CheckOptions((str(place),), workers=1, sizing=sizing, keep_all=True)).summary["estimate"]
+        run.write_case(str(tmp_path / "case"), RunFacts(1.0, "here", 1))
+    assert found["aggregates"]
+    assert found["two_sources"]
+    assert found["sampling"]["strata"]
+    assert verify(tmp_path / "case").problems == ()
+    document = json.loads((tmp_path / "case" / "case.json").read_bytes())
+    document["summary"]["estimate"]["aggregates"][0]["over"][0]["at_most"] = 0
+    (tmp_path / "case" / "case.json").write_text(json.dumps(document))
+    assert "estimate.aggregates[0].over[0].at_most" in verify(tmp_path / "case").problems[0].what
 
 
 def test_a_record_of_another_model_that_was_leaned_on_is_kept(case: StoredCase, tmp_path: Path) -> None:

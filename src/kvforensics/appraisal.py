@@ -15,11 +15,14 @@ from kvforensics.exclusion import ExclusionRule
 from kvforensics.gather import Ingested
 from kvforensics.incident import Incident
 from kvforensics.judge import Judgement, judge
+from kvforensics.logged_hours import missing_files
 from kvforensics.sampling import rate_of
 from kvforensics.sensitivity import Run, varied
 from kvforensics.sizing import Judged, SizingOptions, size
-from kvforensics.spans import union
+from kvforensics.spans import Span, union
 from kvforensics.store import Store
+from kvforensics.sums import SumBounds
+from kvforensics.verdict import Verdict, decide
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,16 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """The logs with the rates that somebody stated, what sums prove, the times that they clear, and what all of it covers."""
+
+    logs: tuple[LogCoverage, ...]
+    sums: tuple[SumBounds, ...]
+    cleared: tuple[Span, ...]
+    coverage: Coverage
+
+
+@dataclass(frozen=True, slots=True)
 class Appraisal:
     """The answer; `estimate` is the object of the summary."""
 
@@ -47,7 +60,19 @@ def appraise(
     ingested: Ingested, question: Question, *, spool: Path | None, memory_bytes: int | None, threads: int | None
 ) -> Appraisal:
     """Judge the records that were read, vary the judgement, and size it."""
-    incident, rules, aliases = question.incident, question.rules, question.aliases
+    reach = reach_of(ingested, question)
+    with Store(spool=spool, memory_bytes=memory_bytes, threads=threads) as store:
+        store.register("records", ingested.records)
+        judgement = judge(
+            store, question.incident, question.rules, off_model_dropped=ingested.off_model_dropped,
+            settled=ingested.settled, sampled=reach.coverage.unbounded, aliases=question.aliases,
+        )  # fmt: skip
+        return Appraisal(reach.coverage, judgement, sized(store, ingested, question, reach, judgement, memory_bytes))
+
+
+def reach_of(ingested: Ingested, question: Question) -> Reach:
+    """How far the evidence reaches."""
+    incident = question.incident
     logs = _with_rates(ingested.coverage, question.sizing)
     sums = tuple(bounded(s, incident) for s in ingested.sums)
     cleared = union(span for s in sums for span in s.cleared)
@@ -55,17 +80,39 @@ def appraise(
         logs, start_us=incident.start_us, until_us=incident.uncertain_until_us, max_gap_us=incident.max_gap_us,
         assume_complete=question.assume_complete, cleared=cleared,
     )  # fmt: skip
-    with Store(spool=spool, memory_bytes=memory_bytes, threads=threads) as store:
-        store.register("records", ingested.records)
-        judgement = judge(
-            store, incident, rules, off_model_dropped=ingested.off_model_dropped, settled=ingested.settled,
-            sampled=coverage.unbounded, aliases=aliases,
-        )  # fmt: skip
-        zoned = frozenset(store.run(query("319_zoned_sources"))["source"].to_pylist())
-        run = Run(incident, rules, aliases, judgement.counts, logs, zoned, question.assume_complete, cleared)
-        variations = varied(store, run, memory_bytes=memory_bytes)
-        judged = Judged(incident, rules, aliases, ingested, coverage, judgement, sums, variations, question.whole)
-        return Appraisal(coverage, judgement, size(store, judged, question.sizing))
+    return Reach(logs, sums, cleared, coverage)
+
+
+def sized(
+    store: Store, ingested: Ingested, question: Question, reach: Reach, judgement: Judgement,
+    memory_bytes: int | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """The object `estimate`; `store` holds the judgement."""
+    incident, rules, aliases = question.incident, question.rules, question.aliases
+    zoned = frozenset(store.run(query("319_zoned_sources"))["source"].to_pylist())
+    run = Run(incident, rules, aliases, judgement.counts, reach.logs, zoned, question.assume_complete, reach.cleared)
+    variations = varied(store, run, memory_bytes=memory_bytes)
+    judged = Judged(
+        incident, rules, aliases, ingested, reach.coverage, judgement, reach.sums, variations, question.whole
+    )  # fmt: skip
+    return size(store, judged, question.sizing)
+
+
+def verdict_of(ingested: Ingested, judgement: Judgement, coverage: Coverage, *, assume_complete: bool) -> Verdict:
+    """The verdict, by what was judged and by what went wrong with the inputs.
+
+    A source that could not be opened is unread. One that is not understood was read, and counts only where it names the
+    model: a folder of logs may well hold a picture.
+    """
+    inputs, responses = ingested.inputs, judgement.counts.responses
+    return decide(
+        affected=responses.affected, possible=responses.possible, replays=judgement.counts.replays,
+        window_covered=coverage.window_covered,
+        broken=any(i.broken for i in inputs),
+        unread=any(problem.startswith("skipped") for i in inputs for problem in i.problems),
+        mentions_model=any(i.mentions_model_in_rejects for i in inputs),
+        files_missing=not assume_complete and bool(missing_files(ingested.presence)),
+    )  # fmt: skip
 
 
 def _with_rates(logs: Sequence[LogCoverage], sizing: SizingOptions) -> tuple[LogCoverage, ...]:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from kvforensics import __version__, catalog, finding
 from kvforensics.alias import Aliases, load_aliases
-from kvforensics.appraisal import Question, appraise
+from kvforensics.appraisal import Question, appraise, verdict_of
 from kvforensics.case_folder import case_folder, refuse_unusable
 from kvforensics.clock import check_zone
 from kvforensics.errors import KvForensicsError, UsageError
@@ -27,14 +27,14 @@ from kvforensics.gather import Ingested
 from kvforensics.incident import DEFAULT_INCIDENT, Incident, load_incident
 from kvforensics.ingest import IngestRequest, ingest
 from kvforensics.judge import Judgement
-from kvforensics.logged_hours import missing_files
 from kvforensics.mapping import Mapping, load_mapping
+from kvforensics.observed import told
 from kvforensics.scanned import Keep
 from kvforensics.sealed import PrivateKey, load_private_keys
 from kvforensics.sizing import SizingOptions
 from kvforensics.summary import summarise
 from kvforensics.unmatched import stated, unmatched
-from kvforensics.verdict import Verdict, decide
+from kvforensics.verdict import Verdict
 
 CASE_SCHEMA = "kvforensics.case/1"
 RUN_SCHEMA = "kvforensics.run/1"
@@ -141,12 +141,7 @@ class Case:
             spool=spool, memory_bytes=options.memory_bytes, threads=options.workers or None,
         )  # fmt: skip
         coverage, judgement = appraisal.coverage, appraisal.judgement
-        responses = judgement.counts.responses
-        verdict = decide(
-            affected=responses.affected, possible=responses.possible, replays=judgement.counts.replays,
-            window_covered=coverage.window_covered,
-            files_missing=not options.assume_complete and bool(missing_files(ingested.presence)), **_state(ingested),
-        )  # fmt: skip
+        verdict = verdict_of(ingested, judgement, coverage, assume_complete=options.assume_complete)
         summary = summarise(
             incident, rules, ingested, coverage, judgement, verdict, assume_complete=options.assume_complete,
             estimate=appraisal.estimate,
@@ -167,6 +162,7 @@ class Case:
             writer.records(_in_order(kept, ingested))
             writer.context(_in_order(context, ingested))
             writer.activity(ingested.activity)
+            writer.sums(ingested.sums)
             writer.kept("exclusions", {k: v for e in checked.exclusions for k, v in e.contents.items()})
             writer.kept("queries", {f"{q.stem}.sql": q.data for q in catalog.all_queries()})
             writer.rejected(ingested.rejected())
@@ -201,19 +197,6 @@ def _mappings(paths: Sequence[str]) -> tuple[Mapping, ...]:
         taken.add(mapping.format.name)
         found.append(mapping)
     return tuple(found)
-
-
-def _state(ingested: Ingested) -> dict[str, bool]:
-    """What went wrong with the inputs. A source that could not be opened is unread.
-
-    One that is not understood was read, and counts only where it names the model: a folder of logs may well hold a picture.
-    """
-    inputs = ingested.inputs
-    return {
-        "broken": any(i.broken for i in inputs),
-        "unread": any(problem.startswith("skipped") for i in inputs for problem in i.problems),
-        "mentions_model": any(i.mentions_model_in_rejects for i in inputs),
-    }
 
 
 def _result(summary: dict[str, Any], judgement: Judgement, ingested: Ingested, verdict: Verdict) -> CheckResult:
@@ -280,6 +263,7 @@ def _case_document(checked: _Checked) -> dict[str, Any]:
             "evidence": options.evidence,
         },
         "inputs": checked.result.summary["inputs"],
+        "reading": {"whole": _keep(options) != "open", "inputs": told(checked.ingested.seen)},
         "settled": dict(zip(("in_window", "over_threshold"), checked.ingested.settled, strict=True)),
         "summary": checked.result.summary,
         "queries": dict(catalog.digests()),

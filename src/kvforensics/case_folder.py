@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from kvforensics import finding
 from kvforensics.errors import UsageError
 from kvforensics.escape import terminal
+from kvforensics.sums import SumLog, bucket_table
 from kvforensics.whole import refuse_taken, whole_folder
 
 ROWS = 65536
@@ -81,6 +82,11 @@ class CaseWriter:
     def activity(self, table: pa.Table) -> None:
         """`activity.parquet`: when each source has records of any kind."""
         self._table("activity.parquet", table)
+
+    def sums(self, logs: Sequence[SumLog]) -> None:
+        """`sums.parquet`: the buckets of each log of sums, where there is one."""
+        if logs:
+            self._table("sums.parquet", _plain(bucket_table(logs)))
 
     def _table(self, name: str, table: pa.Table) -> None:
         # Row groups have a fixed size, whatever the chunks of the table are.

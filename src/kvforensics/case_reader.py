@@ -92,6 +92,10 @@ class StoredCase:
         """When each source has records of any kind: `source`, `hour`, `minutes`; nothing where an older case lacks it."""
         return self._batches("activity", None) if self._has("activity") else iter(())
 
+    def sums(self) -> Iterator[pa.RecordBatch]:
+        """The buckets of the logs of sums; nothing where there is none."""
+        return self._batches("sums", None) if self._has("sums") else iter(())
+
     def has_activity(self) -> bool:
         """Whether the case says when each source has records of any kind."""
         return self._has("activity")

@@ -18,6 +18,7 @@ from kvforensics.coverage import LogCoverage
 from kvforensics.families import settle
 from kvforensics.piece import EMPTY
 from kvforensics.plan import Plan
+from kvforensics.observed import InputReport, Seen, activity_of, coverage_of, presence_of
 from kvforensics.scanned import MOST_INTERVALS, Scanned, Tally
 from kvforensics.sealed import WRONG_KEY
 from kvforensics.silence import Presence
@@ -27,48 +28,8 @@ from kvforensics.sums import SumLog
 from kvforensics.ties import LeftOut
 
 _SAMPLED_SPOTS = ("sampled", "sample_rate", "sampling")
-ACTIVITY_SCHEMA = pa.schema(
-    [("source", pa.string()), ("hour", pa.timestamp("us", "UTC")), ("minutes", pa.int64())]
-)  # fmt: skip
-
 
 _LEFT_OUT = ("off_model_dropped", "settled_in_window", "settled_over_threshold")
-
-
-@dataclass(frozen=True, slots=True)
-class InputReport:
-    """The ledger line of one source."""
-
-    source: str
-    argument_index: int
-    format: str | None
-    sha256: str | None
-    bytes: int
-    lines: int
-    records: int
-    rejected: int
-    blank: int
-    framing: int
-    timezone: str
-    problems: tuple[str, ...]
-    broken: bool
-    understood: bool
-    mentions_model_in_rejects: bool
-    sampled: bool
-    blind: tuple[str, ...]
-    formats: tuple[tuple[str, int], ...] = ()
-    """How many records each format had."""
-    framing_by: tuple[tuple[str, int], ...] = ()
-    """How many lines are framing for which reason, where there is one to tell."""
-    says_offset: bool = False
-    """Whether every time of a record says its offset."""
-    stumps: int = 0
-    """How many units are of no format but look like what damage leaves of a record."""
-    aggregates: bool = False
-    intervals: tuple[float, ...] = ()
-    """How many requests a record that may be on the model stands for, where that is more than one; largest first."""
-    may_be_sampled: bool = False
-    """Whether the format says that such a log can be a sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +44,11 @@ class Ingested:
     """How many records on the model were left out as settled, by the first part that is FALSE: window, threshold."""
     coverage: tuple[LogCoverage, ...]
     activity: pa.Table
-    """In how many minutes of an hour each source has a record of any kind; hours without one have no row."""
+    """In which minutes of an hour each source has a record of any kind; hours without one have no row."""
     warnings: tuple[tuple[str, str], ...]
     presence: tuple[Presence, ...] = ()
     sums: tuple[SumLog, ...] = ()
+    seen: tuple[Seen, ...] = ()
 
     def raw(self, records: pa.Table) -> Iterator[bytes]:
         """The bytes of records that may be flagged, given by `source` and `line`; Parquet has none."""
@@ -162,7 +124,7 @@ def _moved(table: pa.Table, lines: int) -> pa.Table:
 
 def gather(states: Sequence[SourceState], spool: Spool) -> Ingested:
     """All sources together; a ledger that does not add up makes its source broken evidence."""
-    inputs, coverage, warnings = [], [], []
+    inputs, warnings = [], []
     known = {f.name: f for s in states if s.plan for f in s.plan.formats}
     for state in states:
         t, source = state.tally, state.source
@@ -201,7 +163,10 @@ def gather(states: Sequence[SourceState], spool: Spool) -> Ingested:
             )
         )  # fmt: skip
     records = [table for s in states for table in s.tables]
-    coverage = list(_coverage(states, inputs))
+    seen = tuple(
+        Seen(report, pa.array(sorted(s.minutes), type=pa.int64()), s.tally.first_us, s.tally.last_us)
+        for s, report in zip(states, inputs, strict=True)
+    )
     table = pa.concat_tables(records) if records else EMPTY.drop_columns(["raw"])
     statuses: dict[tuple[str, str], int] = {}
     for state in states:
@@ -211,50 +176,8 @@ def gather(states: Sequence[SourceState], spool: Spool) -> Ingested:
         tuple(inputs), table, spool,
         sum(s.tally.off_model_dropped for s in states),
         (sum(s.tally.settled_in_window for s in states), sum(s.tally.settled_over_threshold for s in states)),
-        tuple(coverage), _activity(states), tuple(warnings),
-        tuple(_presence(states, inputs)), tuple(_sums(states)),
+        coverage_of(seen), activity_of(seen), tuple(warnings), presence_of(seen), tuple(_sums(states)), seen,
     )  # fmt: skip
-
-
-def _activity(states: Sequence[SourceState]) -> pa.Table:
-    tables = []
-    for state in states:
-        hours = pa.array(sorted(minute // 60 * 60_000_000 * 60 for minute in state.minutes), type=pa.int64())
-        counts = pc.value_counts(hours)
-        columns = [
-            pa.repeat(state.source.name, len(counts)), counts.field("values").cast(ACTIVITY_SCHEMA.field("hour").type),
-            counts.field("counts"),
-        ]  # fmt: skip
-        tables.append(pa.table(columns, schema=ACTIVITY_SCHEMA))
-    return pa.concat_tables(tables) if tables else ACTIVITY_SCHEMA.empty_table()
-
-
-def _coverage(states: Sequence[SourceState], inputs: Sequence[InputReport]) -> Iterator[LogCoverage]:
-    logs: dict[tuple[int, str], list[int]] = {}
-    for i, report in enumerate(inputs):
-        if report.format:
-            logs.setdefault((report.argument_index, report.format), []).append(i)
-    for (_, name), members in logs.items():
-        firsts = [t for i in members if (t := states[i].tally.first_us) is not None]
-        lasts = [t for i in members if (t := states[i].tally.last_us) is not None]
-        yield LogCoverage(
-            log=f"{name}: {', '.join(inputs[i].source for i in members[:3])}{' ...' if len(members) > 3 else ''}",
-            minutes=pa.array(sorted(set().union(*(states[i].minutes for i in members))), type=pa.int64()),
-            first_us=min(firsts, default=None),
-            last_us=max(lasts, default=None),
-            sampled=any(inputs[i].sampled for i in members),
-            blind=tuple(sorted({b for i in members for b in inputs[i].blind})),
-            lines=sum(inputs[i].lines for i in members),
-            rejected=sum(inputs[i].rejected for i in members),
-            members=tuple(inputs[i].source for i in members),
-        )
-
-
-def _presence(states: Sequence[SourceState], inputs: Sequence[InputReport]) -> Iterator[Presence]:
-    for state, report in zip(states, inputs, strict=True):
-        if report.format and not report.aggregates:
-            minutes = pa.array(sorted(state.minutes), type=pa.int64())
-            yield Presence(report.source, minutes, report.records, state.tally.first_us, state.tally.last_us)
 
 
 def _sums(states: Sequence[SourceState]) -> Iterator[SumLog]:

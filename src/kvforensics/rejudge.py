@@ -1,7 +1,7 @@
 """Do the findings of a case follow from its records?
 
 Runs the questions again over the records that a case keeps, with the incident and the rules that it keeps, and holds the
-answers against what the case says, line by line and number by number.
+answers against what the case says, line by line and number by number: findings, counts, coverage, verdict, estimate.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ import pyarrow.parquet as pq
 
 from kvforensics import finding
 from kvforensics.alias import Aliases
+from kvforensics.appraisal import reach_of
 from kvforensics.bag import Problem
 from kvforensics.case_reader import StoredCase
 from kvforensics.catalog import Query, digests, parse_query, query
 from kvforensics.errors import EvidenceError, KvForensicsError
 from kvforensics.exclusion import ExclusionRule, parse_exclusions
 from kvforensics.incident import Incident
-from kvforensics.judge import Ask, judge
+from kvforensics.judge import Ask, Judgement, judge
+from kvforensics.resize import not_sized, stored_question, stored_reading, unequal
 from kvforensics.store import Store
 from kvforensics.summary import counted
 from kvforensics.verdict import decide
@@ -34,10 +36,14 @@ _LARGEST_QUERY = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Rejudged:
-    """What differs, and which queries of this version are not those of the case (it was then judged with its own)."""
+    """What differs, and which queries of this version are not those of the case (it was then judged with its own).
+
+    `not_sized` is why the estimate was not computed again, None where it was.
+    """
 
     problems: tuple[Problem, ...]
     other_queries: tuple[str, ...]
+    not_sized: str | None = None
 
 
 def rejudge(case: StoredCase, spool: Path | None = None) -> Rejudged:
@@ -51,7 +57,7 @@ def rejudge(case: StoredCase, spool: Path | None = None) -> Rejudged:
     if problems and others:
         own = _own_queries(case)
         problems = tuple(_differences(case, incident, rules, records, lambda stem: own.get(stem) or query(stem), spool))
-    return Rejudged(problems, others)
+    return Rejudged(problems, others, not_sized(case))
 
 
 def stored_rules(case: StoredCase) -> tuple[ExclusionRule, ...]:
@@ -106,16 +112,30 @@ def _differences(
     if dropped < 0:
         yield Problem("records.parquet", f"holds {-dropped} records more than the ledger counts")
         return
+    aliases = _aliases(case)
+    reading = stored_reading(case, records, dropped, settled)
+    question = None if reading is None else stored_question(case, incident, rules, aliases)
+    reach = None if reading is None or question is None else reach_of(reading, question)
+    unbounded = summary["responses"]["upper"] is None if reach is None else reach.coverage.unbounded
     with Store(spool=spool) as store:
         store.register("records", records)
         try:
             judgement = judge(
-                store, incident, rules, off_model_dropped=dropped, settled=settled,
-                sampled=summary["responses"]["upper"] is None, aliases=_aliases(case), ask=ask,
+                store, incident, rules, off_model_dropped=dropped, settled=settled, sampled=unbounded, aliases=aliases,
+                ask=ask,
             )  # fmt: skip
         except KvForensicsError as error:
             yield Problem(error.where or "records.parquet", error.what)
             return
+        problems = list(_unlike(case, judgement, rules))
+        if not problems and reading is not None and question is not None and reach is not None:
+            problems = list(unequal(case, store, reading, question, reach, judgement))
+    yield from problems or (() if reading is not None else _verdict(summary))
+
+
+def _unlike(case: StoredCase, judgement: Judgement, rules: tuple[ExclusionRule, ...]) -> Iterator[Problem]:
+    """What the judgement says otherwise than the case, of findings, counts and warnings."""
+    summary = case.summary
     locators = finding.Locators([(i["source"], i["sha256"]) for i in case.document["inputs"]])
     again = (json_line(finding.written(d)) for d in finding.documents(judgement.findings, locators))
     yield from _findings(case.folder / "findings.jsonl", again)
@@ -126,7 +146,6 @@ def _differences(
     for code, message in judgement.warnings:
         if (code, message) not in known:
             yield Problem("case.json", f"lacks the warning {code}")
-    yield from _verdict(summary)
 
 
 def _findings(path: Path, again: Iterator[bytes]) -> Iterator[Problem]:

@@ -20,12 +20,13 @@ from kvforensics.corroboration import corroborate
 from kvforensics.coverage import Coverage
 from kvforensics.estimate import LEVEL, Number, Stratum, told
 from kvforensics.exclusion import ExclusionRule
-from kvforensics.gather import Ingested, InputReport
+from kvforensics.gather import Ingested
 from kvforensics.globs import fits
 from kvforensics.incident import Incident
 from kvforensics.judge import Judgement
 from kvforensics.logged_hours import dark_spans, logged_hours
 from kvforensics.published import agreement
+from kvforensics.observed import InputReport
 from kvforensics.sampling import Rated, Sampled, estimated, rate_of, stratum_number
 from kvforensics.sensitivity import Variation
 from kvforensics.store import Store

@@ -18,9 +18,10 @@ from kvforensics.instant import rfc3339
 if TYPE_CHECKING:
     from kvforensics.coverage import Coverage
     from kvforensics.exclusion import ExclusionRule
-    from kvforensics.gather import Ingested, InputReport
+    from kvforensics.gather import Ingested
     from kvforensics.incident import Incident
     from kvforensics.judge import Judgement
+    from kvforensics.observed import InputReport
     from kvforensics.verdict import Verdict
 
 SCHEMA = "kvforensics.summary/1"
@@ -46,7 +47,7 @@ def summarise(
             "files": len(ingested.inputs),
             **{key: sum(getattr(report, key) for report in ingested.inputs) for key in _LEDGER},
         },
-        "coverage": _coverage(coverage),
+        "coverage": covered(coverage),
         "inputs": [_input(report) for report in ingested.inputs],
         "warnings": [{"code": code, "message": message} for code, message in warnings],
         "estimate": dict(estimate),
@@ -97,7 +98,8 @@ def _sure(findings: pa.Table) -> int:
     return sum(all(row[part] is True for part in PARTS) and not row["from_cache"] for row in rows)
 
 
-def _coverage(coverage: Coverage) -> dict[str, Any]:
+def covered(coverage: Coverage) -> dict[str, Any]:
+    """The part of the summary about coverage."""
     return {
         "first": _instant(coverage.first_us),
         "last": _instant(coverage.last_us),

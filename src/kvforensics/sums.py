@@ -6,9 +6,11 @@ of affected requests from above. It never flags one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
+import pyarrow as pa
 
 from kvforensics.estimate import most_in_sampled_sum
 from kvforensics.spans import Span, intersect, subtract, union
@@ -20,6 +22,22 @@ class SumLog:
 
     log: str
     buckets: pl.DataFrame
+
+
+def bucket_table(logs: Sequence[SumLog]) -> pa.Table:
+    """The buckets of all logs, each row with the place and the name of its log."""
+    frames = [
+        log.buckets.select(pl.lit(at, pl.Int64).alias("log_no"), pl.lit(log.log).alias("log"), pl.all())
+        for at, log in enumerate(logs)
+    ]
+    return pl.concat(frames).to_arrow()
+
+
+def bucket_logs(table: pa.Table) -> tuple[SumLog, ...]:
+    """The logs of such a table."""
+    frame = pl.DataFrame(pl.from_arrow(table))
+    parts = frame.group_by("log_no", "log", maintain_order=True)
+    return tuple(SumLog(str(log), part.drop("log_no", "log")) for (_, log), part in parts)
 
 
 @dataclass(frozen=True, slots=True)

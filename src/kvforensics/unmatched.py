@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from kvforensics.globs import fits
 
 if TYPE_CHECKING:
-    from kvforensics.gather import InputReport
     from kvforensics.mapping import Mapping
+    from kvforensics.observed import InputReport
     from kvforensics.sizing import SizingOptions
 
 Chosen = Sequence[tuple[str | None, str]]

@@ -71,6 +71,7 @@ def verify(path: Path, trust: Trust | None = None) -> Verification:
     if not path.is_dir():
         raise UsageError("is neither a case folder nor a bundle", where=str(path))
     notes: list[str] = []
+    checked: list[str] = []
     digests = _Digests()
     is_bag = any((path / name).exists() for name in ("bagit.txt", SIGNED, "data"))
     case_folder = path / CASE if is_bag else path
@@ -89,9 +90,8 @@ def verify(path: Path, trust: Trust | None = None) -> Verification:
         ("the digests of the case", lambda: _digests(open_case(case_folder), left_out, digests)),
         ("findings and evidence fit together", lambda: _fit(open_case(case_folder), left_out, digests)),
         ("the ledger adds up", lambda: _ledger(open_case(case_folder))),
-        ("the findings follow from the records", lambda: _judgement(open_case(case_folder), notes)),
+        ("the findings follow from the records", lambda: _judgement(open_case(case_folder), notes, checked)),
     ]
-    checked: list[str] = []
     for name, stage in stages:
         problems = _held(stage)
         if problems:
@@ -244,10 +244,14 @@ def _ledger(case: StoredCase) -> Iterator[Problem]:
         yield Problem("rejected.jsonl", "lists lines of a source that was not read")
 
 
-def _judgement(case: StoredCase, notes: list[str]) -> Iterator[Problem]:
+def _judgement(case: StoredCase, notes: list[str], checked: list[str]) -> Iterator[Problem]:
     with tempfile.TemporaryDirectory(prefix="kvforensics-", ignore_cleanup_errors=True) as spool:
         again = rejudge(case, Path(spool))
     if again.other_queries:
         which = ", ".join(again.other_queries)
         notes.append(f"this version asks otherwise than the case ({which}); the answers were compared all the same")
+    if again.not_sized:
+        notes.append(again.not_sized)
     yield from again.problems
+    if not again.problems and not again.not_sized:
+        checked.append("coverage, verdict and estimate follow from what the case keeps")

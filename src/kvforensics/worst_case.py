@@ -17,7 +17,7 @@ from kvforensics.estimate import Number
 
 if TYPE_CHECKING:
     from kvforensics.counts import Counts
-    from kvforensics.gather import InputReport
+    from kvforensics.observed import InputReport
 
 _UNKNOWN = (
     ("unknown_model", "on_model", "responses whose model or provider is not told"),
