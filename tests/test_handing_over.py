@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
+import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -176,3 +180,84 @@ def test_sql_runs_one_select_over_the_case_and_nothing_else(case: StoredCase, qu
 @pytest.mark.parametrize("command", [("export", "CASE", "out"), ("sql", "CASE"), ("diff", "CASE", "CASE"), ("custody", "CASE")])
 def test_what_is_no_case_is_a_usage_error(tmp_path: Path, command: tuple[str, ...]) -> None:
     assert run(*(a.replace("CASE", str(tmp_path)) for a in command)).exit_code == 2
+
+
+def _changed(path: tuple[Any, ...], value: Any) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        document = json.loads((folder / "case.json").read_bytes())
+        spot = document
+        for key in path[:-1]:
+            spot = spot[key]
+        spot[path[-1]] = value
+        (folder / "case.json").write_text(json.dumps(document))
+
+    return change
+
+
+def _linked(name: str, to: str) -> Callable[[Path], None]:
+    def link(folder: Path) -> None:
+        (folder / name).unlink()
+        (folder / name).symlink_to(to)
+
+    return link
+
+
+BROKEN = {
+    "text for a number": _changed(("summary", "responses", "affected"), "<b>many</b>"),
+    "no number at all": _changed(("summary", "estimate", "worst_case", "responses", "upper"), float("nan")),
+    "parts of other kinds": _changed(("summary", "estimate"), {"schema": "kvforensics.estimate/1", "observed": [1]}),
+    "inputs that are none": _changed(("inputs",), [1]),
+    "a file outside": _changed(("files", "/etc/passwd"), "0" * 64),
+    "nothing about the tool": _changed(("tool",), {}),
+    "a link to an endless file": _linked("findings.parquet", "/dev/zero"),
+    "cut tables": lambda folder: (folder / "findings.parquet").write_bytes(b"PAR1"),
+    "rejected lines of bytes": lambda folder: (folder / "rejected.jsonl").write_bytes(b"\xff\x00\n[1]\n"),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_case_that_somebody_tampered_with_ends_in_one_message_and_leaves_nothing_behind(
+    copy: Path, tmp_path: Path, fault: str
+) -> None:
+    BROKEN[fault](copy)
+    out = tmp_path / "out"
+    commands = [("export", copy, out / name, "--as", form) for form, name in OUT.items() if form != "xlsx"]
+    commands += [("report", copy, "-o", out / "r.md"), ("report", copy, "--each-tenant", out / "n", "--format", "json")]
+    commands += [("size", copy), ("diff", copy, copy), ("sql", copy, "SELECT count(*) FROM findings")]
+    ends = set()
+    for command in commands:
+        result = run(*command)
+        ends.add(result.exit_code)
+        assert result.exit_code in {0, 13}, (command, result.stderr)
+        if result.exit_code == 13:
+            assert result.stderr.count("\n") == 1
+            assert not out.exists() or not any(out.iterdir()), command
+        shutil.rmtree(out, ignore_errors=True)
+    assert 13 in ends
+    assert run("verify", copy).exit_code == 13
+
+
+def test_a_disk_that_fills_up_leaves_the_chain_of_custody_as_it_was(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("custody", copy, "--add", "--by", "A", "--action", "received").exit_code == 0
+    before = (copy / "custody.jsonl").read_bytes()
+
+    def full(path: Path, data: bytes) -> int:
+        with path.open("wb") as out:
+            out.write(data[: len(data) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    result = run("custody", copy, "--add", "--by", "B", "--action", "copied")
+    assert (result.exit_code, "the disk is full" in result.stderr) == (1, True)
+    assert (copy / "custody.jsonl").read_bytes() == before
+    assert [p.name for p in copy.iterdir() if "partial" in p.name] == []
+
+
+def test_new_files_and_folders_are_as_private_as_the_user_wants(case: StoredCase, tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        run("export", case.folder, tmp_path / "bag")
+        run("export", case.folder, tmp_path / "f.csv", "--as", "csv")
+    finally:
+        os.umask(before)
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("bag", "f.csv")] == [0o700, 0o600]

@@ -316,7 +316,7 @@ def test_a_case_that_lacks_what_it_should_have_is_said_to_be_broken(plain: Path,
     (tmp_path / "case.json").write_text(json.dumps(document))
     for name in ("findings.parquet", "records.parquet", "activity.parquet", "rejected.jsonl"):
         (tmp_path / name).write_bytes((plain / name).read_bytes())
-    with pytest.raises(EvidenceError, match="not whole"):
+    with pytest.raises(EvidenceError, match="not built as a case is"):
         told(tmp_path, "html")
 
 

@@ -25,7 +25,8 @@ SIGNED = "tagmanifest-sha512.txt"
 """The file that a signature or a time stamp is over: through the manifests it covers every file that is listed."""
 _CHUNK = 1 << 20
 _WIDTH = 79
-_NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._-]*/)*[A-Za-z0-9_][A-Za-z0-9._-]*")
+NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._-]*/)*[A-Za-z0-9_][A-Za-z0-9._-]*")
+"""What a file in a bag may be called, with its folders."""
 _LINE = re.compile(r"(?P<digest>[0-9a-f]+)  (?P<name>[^\r\n]+)")
 _MANIFESTS = tuple(f"manifest-{a}.txt" for a in ALGORITHMS)
 _TAG_MANIFESTS = tuple(f"tagmanifest-{a}.txt" for a in ALGORITHMS)
@@ -58,7 +59,7 @@ class BagWriter:
         return self._put(name, _chunks(source))
 
     def _put(self, name: str, chunks: Iterable[bytes]) -> str:
-        if not _NAME.fullmatch(name):  # names are ours, never log content
+        if not NAME.fullmatch(name):  # names are ours, never log content
             raise AssertionError(name)
         parent = name.rpartition("/")[0]
         if parent not in self._made:
@@ -148,7 +149,7 @@ def _files(folder: Path) -> dict[str, str]:
                 if entry.is_symlink():
                     found[terminal(name)] = "is a link, and a bag holds none"
                 elif entry.is_file():
-                    found[terminal(name)] = "" if _NAME.fullmatch(name) else "has a name that no bag of this tool holds"
+                    found[terminal(name)] = "" if NAME.fullmatch(name) else "has a name that no bag of this tool holds"
                 elif entry.is_dir():
                     waiting.append(f"{name}/")
                 else:
@@ -165,7 +166,7 @@ def _compared(
         digests: dict[str, str] = {}
         for number, line in enumerate((folder / manifest).read_bytes().decode("utf-8", "replace").split("\n"), 1):
             entry = _LINE.fullmatch(line)
-            if entry is None or not _NAME.fullmatch(entry["name"]) or entry["name"] in digests:
+            if entry is None or not NAME.fullmatch(entry["name"]) or entry["name"] in digests:
                 if line or not digests:
                     yield Problem(f"{manifest}:{number}", "is no line of a manifest")
                 continue

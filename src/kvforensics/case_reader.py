@@ -10,12 +10,14 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from polars.exceptions import PolarsError
 
 from kvforensics.errors import EvidenceError, KvForensicsError, UsageError
 from kvforensics.incident import Incident, load_incident, parse_incident, shipped_incidents
@@ -26,6 +28,10 @@ NEWEST = 1
 """The newest number of both schemas that this version reads."""
 BATCH_ROWS = 8192
 LARGEST_DOCUMENT = 512 << 20
+STUMBLES = (
+    LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, pa.ArrowException, PolarsError,
+)  # fmt: skip
+"""What reading a document raises whose parts are not what they should be."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _KEPT = re.compile(r"exclusions/[0-9a-f]{64}|queries/[0-9]{3}_[a-z_]+\.sql")
 _KINDS: tuple[tuple[str, type], ...] = (
@@ -118,7 +124,7 @@ class StoredCase:
         where = f"{self.folder.name}/{name}"
         if not _KEPT.fullmatch(name):
             raise EvidenceError("names a file that no case keeps", where=f"{self.folder.name}/case.json")
-        path = self._path(name)
+        path = self.path(name)
         if path.stat().st_size > largest:
             raise EvidenceError("is too large", where=where)
         data = path.read_bytes()
@@ -141,21 +147,39 @@ class StoredCase:
                 raise EvidenceError(f"cannot be read: {error}", where=where) from error
 
     def _table(self, name: str) -> pq.ParquetFile:
-        path = self._path(f"{name}.parquet")
+        path = self.path(f"{name}.parquet")
         try:
             return pq.ParquetFile(path, memory_map=False)
         except (pa.ArrowException, OSError) as error:
             raise EvidenceError(f"cannot be read: {error}", where=f"{self.folder.name}/{path.name}") from error
 
     def _opened(self, name: str) -> Any:
-        return self._path(name).open("rb")
+        try:
+            return self.path(name).open("rb")
+        except OSError as error:
+            raise EvidenceError(f"cannot be read: {error.strerror}", where=f"{self.folder.name}/{name}") from error
 
-    def _path(self, name: str) -> Path:
+    def path(self, name: str) -> Path:
+        """Where a file of the case lies. Raises `EvidenceError` where it is missing, or is a link or anything but a file."""
         path = self.folder / name
         # A link could lead out of the case, to a file that its digests say nothing about.
         if path.is_symlink() or not path.is_file():
             raise EvidenceError("is missing from the case", where=f"{self.folder.name}/{name}")
         return path
+
+
+@contextmanager
+def read_as_told(name: str) -> Iterator[None]:
+    """Says of a case whose parts are not what they should be that it is broken, rather than showing a Python error.
+
+    A case may come from a stranger, who can put anything anywhere; what of it makes its reader stumble is a fault of the case.
+    Raises `EvidenceError`.
+    """
+    try:
+        yield
+    except STUMBLES as error:
+        what = f"is not built as a case is ({type(error).__name__}: {' '.join(str(error).split())[:100]})"
+        raise EvidenceError(what, where=f"{name}/case.json", advice="run `kvforensics verify`") from error
 
 
 def open_case(folder: Path) -> StoredCase:
@@ -192,9 +216,13 @@ def _known(schema: object, pattern: re.Pattern[str], where: str) -> None:
 
 def _object(data: bytes, where: str) -> dict[str, Any]:
     try:
-        value = json.loads(data)
+        value = json.loads(data, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise EvidenceError("is not JSON", where=where) from error
     if not isinstance(value, dict):
         raise EvidenceError("is not a JSON object", where=where)
     return value
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(name)

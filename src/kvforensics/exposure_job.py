@@ -11,10 +11,10 @@ from typing import Any
 
 from kvforensics.engine.exposure_document import Exposure, exposure_of, read_exposure
 from kvforensics.exports.defused_csv import table_bytes
-from kvforensics.page_files import MEDIA, medium_of, new_folder, notice_name, rendered, write_chunks, write_page
+from kvforensics.page_files import MEDIA, fill, medium_of, notice_name, rendered, write_page
 from kvforensics.telling.exposure import exposure_page
 from kvforensics.telling.source_notice import source_page
-from kvforensics.whole import whole_folder
+from kvforensics.whole import refuse_taken, whole_folder
 
 PAIRS = (
     "receiving_tenant", "source_tenant", "responses_likely", "responses_in_replay", "responses_at_most", "rows_low", "rows",
@@ -27,7 +27,7 @@ def check_outputs(files: Sequence[str], folder: str | None) -> None:
     for path in files:
         medium_of(path)
     if folder is not None:
-        new_folder(folder)
+        refuse_taken(Path(folder))
 
 
 def write_exposure(document: Mapping[str, Any], files: Sequence[str], folder: str | None) -> None:
@@ -36,9 +36,9 @@ def write_exposure(document: Mapping[str, Any], files: Sequence[str], folder: st
     for path in files:
         write_page(path, exposure_page(exposure), document)
     if folder is not None:
-        target = new_folder(folder)
-        for name, data in _notices(exposure):
-            write_chunks(target / name, (data,))
+        with whole_folder(Path(folder), "the folder of notices") as partial:
+            for name, data in _notices(exposure):
+                fill(partial / name, (data,))
 
 
 def handed_over(path: str) -> Mapping[str, bytes]:

@@ -16,9 +16,10 @@ from kvforensics.bucket import joined
 from kvforensics.child_status import add_statuses
 from kvforensics.coverage import LogCoverage
 from kvforensics.families import settle
+from kvforensics.observed import InputReport, Seen, activity_of, coverage_of, presence_of
 from kvforensics.piece import EMPTY
 from kvforensics.plan import Plan
-from kvforensics.observed import InputReport, Seen, activity_of, coverage_of, presence_of
+from kvforensics.plural import counted
 from kvforensics.scanned import MOST_INTERVALS, Scanned, Tally
 from kvforensics.sealed import WRONG_KEY
 from kvforensics.silence import Presence
@@ -146,7 +147,7 @@ def gather(states: Sequence[SourceState], spool: Spool) -> Ingested:
             spots = (*spots, *(spot for n in fmt.split(" > ") if n != inner for spot in layers.get(n, ())))
         blind = tuple(s.code for s in spots if s.hides_long)
         if t.sealed.no_key:
-            told = f"{t.sealed.no_key:,} records of {source.name} have encrypted fields; --private-key FILE opens them"
+            told = f"{counted(t.sealed.no_key, 'record')} of {source.name} with encrypted fields; --private-key FILE opens them"
             warnings.append(("encrypted_fields", told))
         if t.sealed.wrong_key:
             told = f"{t.sealed.wrong_key:,} of {t.sealed.records:,} encrypted records of {source.name}"

@@ -17,6 +17,7 @@ from kvforensics.catalog import Query, Value, query
 from kvforensics.counts import Counts, ExcludedCounts, OutsideCounts, ResponseCounts, RuleCount, TenantCounts
 from kvforensics.errors import EvidenceError
 from kvforensics.exclusion import ExclusionRule, match_client_ips
+from kvforensics.plural import counted
 from kvforensics.store import Store
 
 if TYPE_CHECKING:
@@ -266,6 +267,7 @@ def _warnings(store: Store, ask: Ask, counts: Counts) -> list[tuple[str, str]]:
     if counts.guessed_duplicates:
         found.append((
             "possible_duplicate_without_id",
-            f"{counts.guessed_duplicates} records look like another one, but no id ties them; the upper bound counts them",
+            f"{counted(counts.guessed_duplicates, 'record')} may be another one again, but no id ties them; the upper bound "
+            "counts them",
         ))  # fmt: skip
     return found

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import tempfile
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from kvforensics.errors import KvForensicsError, UsageError
+from kvforensics.errors import UsageError
 from kvforensics.page import Page
+from kvforensics.whole import whole_file
 
 MEDIA = {"html": ".html", "markdown": ".md", "json": ".json", "pdf": ".pdf"}
 _SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".json": "json", ".pdf": "pdf"}
@@ -51,34 +50,14 @@ def write_page(path: str, page: Page, document: Mapping[str, Any]) -> None:
     write_chunks(Path(path), (data,))
 
 
-def new_folder(folder: str) -> Path:
-    """A folder for notices, which must not hold anything yet."""
-    target = Path(folder)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError("exists and is not empty", where=folder, advice="name another folder for the notices")
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise KvForensicsError(f"cannot be made: {error.strerror}", where=folder) from error
-    return target
-
-
 def write_chunks(target: Path, chunks: Iterable[bytes]) -> None:
     """Write a file, whole or not at all."""
-    partial: str | None = None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, partial = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".partial", dir=target.parent)
-        with os.fdopen(handle, "wb") as out:
-            for chunk in chunks:
-                out.write(chunk)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(partial).chmod(0o666 & ~umask)
-        Path(partial).replace(target)
-        partial = None
-    except OSError as error:
-        raise KvForensicsError(f"was not written: {error.strerror}", where=str(target), advice="name another place") from error
-    finally:
-        if partial is not None:
-            Path(partial).unlink(missing_ok=True)
+    with whole_file(target, "the page", replace=True) as partial:
+        fill(partial, chunks)
+
+
+def fill(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write the pieces of a file."""
+    with path.open("wb") as out:
+        for chunk in chunks:
+            out.write(chunk)

@@ -8,6 +8,7 @@ from typing import Any
 from kvforensics.counts import Counts
 from kvforensics.estimate import Number
 from kvforensics.incident import Incident
+from kvforensics.plural import counted
 from kvforensics.sensitivity import Variation
 from kvforensics.worst_case import WorstCase
 
@@ -54,10 +55,9 @@ def _reasons(
             yield "gaps", f"{dark_us / 3_600_000_000:.1f} hours of the window have no evidence in any log"
         for term in worst.terms:
             if term.bound == "upper":
-                count = "an unknown number of" if term.count is None else f"{term.count:,}"
-                yield term.code, f"{count} {term.text}"
+                yield term.code, f"{term.text}: {'nobody knows how many' if term.count is None else f'{term.count:,}'}"
         if counts.excluded.records:
-            yield "excluded", f"{counts.excluded.records:,} responses were taken out by exclusion rules"
+            yield "excluded", f"responses that exclusion rules took out: {counts.excluded.records:,}"
     else:
         if not counts.excluded.records:
             yield (
@@ -66,8 +66,8 @@ def _reasons(
             )
         for term in worst.terms:
             if term.bound == "lower" and term.count:
-                yield term.code, f"{term.count:,} {term.text}"
+                yield term.code, f"{term.text}: {term.count:,}"
     for variation in variations:
         number = variation.responses.affected
         if variation.code in _EXPLAINED and abs(number - figure) < abs(found - figure):
-            yield variation.code, f"{variation.change}: then {number:,} are affected"
+            yield variation.code, f"{variation.change}: then {counted(number, 'response')} would be affected"

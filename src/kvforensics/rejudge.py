@@ -142,9 +142,9 @@ def _unlike(case: StoredCase, judgement: Judgement, rules: tuple[ExclusionRule, 
     numbers = counted(judgement, rules)
     for key in (k for k in numbers if numbers[k] != summary.get(k)):
         yield Problem("case.json", f"{_first(key, numbers[key], summary.get(key))} by the records")
-    known = {(w["code"], w["message"]) for w in summary["warnings"]}
-    for code, message in judgement.warnings:
-        if (code, message) not in known:
+    known = {warning["code"] for warning in summary["warnings"]}
+    for code, _ in judgement.warnings:
+        if code not in known:
             yield Problem("case.json", f"lacks the warning {code}")
 
 

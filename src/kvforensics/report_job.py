@@ -12,15 +12,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from kvforensics.case_reader import StoredCase, open_case
+from kvforensics.case_reader import StoredCase, open_case, read_as_told
 from kvforensics.engine.exposure_document import read_exposure
-from kvforensics.errors import EvidenceError, UsageError
+from kvforensics.errors import UsageError
 from kvforensics.page import Page, Section
-from kvforensics.page_files import MEDIA, new_folder, notice_name, write_chunks
+from kvforensics.page_files import MEDIA, fill, notice_name, write_chunks
 from kvforensics.telling import listing, notice, wording
 from kvforensics.telling.exposure import sections as exposure_sections
 from kvforensics.telling.report_page import FINDINGS_SHOWN, report_page, worksheet_page
 from kvforensics.telling.source_notice import source_sections
+from kvforensics.whole import refuse_taken, whole_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +40,14 @@ class ReportOptions:
 
 def report_bytes(options: ReportOptions, medium: str) -> Iterator[bytes]:
     """One report, in pieces. It has no file beside it, so findings that do not fit are in the case alone."""
-    with _broken_case(options.case):
+    with read_as_told(Path(options.case).name):
         case = open_case(Path(options.case))
         yield from _rendered(case, _page(case, options, None), medium, options)
 
 
 def write_report(options: ReportOptions, path: str, medium: str) -> tuple[str, ...]:
     """Write one report, and beside it the list of findings where the page cannot show them all. The names written."""
-    with _broken_case(options.case):
+    with read_as_told(Path(options.case).name):
         target = _target(path, options.case)
         case = open_case(Path(options.case))
         whole = options.tenant is None and not options.worksheet
@@ -63,16 +64,18 @@ def write_report(options: ReportOptions, path: str, medium: str) -> tuple[str, .
 
 def write_notices(case_dir: str, folder: str, medium: str, exposure: str | None = None) -> int:
     """One notice for each tenant with a flagged request, or with text in the reach of others, in a folder. How many."""
-    with _broken_case(case_dir):
-        _target(folder, case_dir)
+    with read_as_told(Path(case_dir).name):
+        target = _target(folder, case_dir)
+        refuse_taken(target)
         case = open_case(Path(case_dir))
         reach = _sources(exposure)
-        target = new_folder(folder)
         named = sorted({*notice.flagged_tenants(case), *reach})
-        for tenant, own in notice.collect(case, frozenset(named)).items():
-            options = ReportOptions(case_dir, tenant=tenant)
-            page = notice.notice_page(case, own, reach.get(tenant, ()))
-            write_chunks(target / f"{notice_name(tenant)}{MEDIA[medium]}", _rendered(case, page, medium, options))
+        owners = notice.collect(case, frozenset(named))
+        with whole_folder(target, "the folder of notices") as partial:
+            for tenant, own in owners.items():
+                options = ReportOptions(case_dir, tenant=tenant)
+                page = notice.notice_page(case, own, reach.get(tenant, ()))
+                fill(partial / f"{notice_name(tenant)}{MEDIA[medium]}", _rendered(case, page, medium, options))
         return len(named)
 
 
@@ -137,21 +140,6 @@ def _finding(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _notice_row(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, **{key: wording.instant(row[key]) for key in ("started_earliest", "started_latest")}}
-
-
-class _broken_case:  # noqa: N801 - reads as the statement that it is
-    """Says of a case whose parts are not what they should be that it is broken, rather than showing a Python error."""
-
-    def __init__(self, case: str) -> None:
-        self._case = case
-
-    def __enter__(self) -> None:
-        """Nothing to prepare."""
-
-    def __exit__(self, kind: object, error: BaseException | None, at: object) -> None:
-        if isinstance(error, KeyError | TypeError | AttributeError):
-            what = f"the case is not whole: {type(error).__name__} {error}"
-            raise EvidenceError(what, where=Path(self._case).name) from error
 
 
 def _target(path: str, case: str) -> Path:

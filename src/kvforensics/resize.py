@@ -23,6 +23,7 @@ from kvforensics.gather import Ingested
 from kvforensics.incident import Incident
 from kvforensics.judge import Judgement
 from kvforensics.observed import ACTIVITY_SCHEMA, coverage_of, presence_of, retold
+from kvforensics.plural import counted
 from kvforensics.sampling import Rated
 from kvforensics.sizing import SCHEMA, SizingOptions
 from kvforensics.spooled import spool_in
@@ -123,5 +124,5 @@ def _problem(path: str, ours: Any, theirs: Any) -> Problem:
 
 def _told(value: Any) -> str:
     if isinstance(value, list | Mapping):
-        return f"{len(value)} entries"
+        return counted(len(value), "entry", "entries")
     return json.dumps(value)

@@ -25,8 +25,8 @@ from kvforensics.globs import fits
 from kvforensics.incident import Incident
 from kvforensics.judge import Judgement
 from kvforensics.logged_hours import dark_spans, logged_hours
-from kvforensics.published import agreement
 from kvforensics.observed import InputReport
+from kvforensics.published import agreement
 from kvforensics.sampling import Rated, Sampled, estimated, rate_of, stratum_number
 from kvforensics.sensitivity import Variation
 from kvforensics.store import Store

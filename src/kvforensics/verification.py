@@ -17,11 +17,9 @@ from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
 
-import pyarrow as pa
-
 from kvforensics import finding
 from kvforensics.bag import SIGNED, Problem, check_bag
-from kvforensics.case_reader import StoredCase, open_case
+from kvforensics.case_reader import STUMBLES, StoredCase, open_case
 from kvforensics.custody import FILE as CUSTODY
 from kvforensics.custody import read_chain, stored_chain
 from kvforensics.errors import KvForensicsError, UsageError
@@ -132,7 +130,7 @@ def _held(stage: Callable[[], Iterable[Problem]]) -> tuple[Problem, ...]:
         return (Problem(error.where or "the case", error.what),)
     except OSError as error:
         return (Problem(Path(str(error.filename or "")).name, error.strerror or type(error).__name__),)
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError, pa.ArrowException) as error:
+    except STUMBLES as error:
         return (Problem("case.json", f"is not built as a case is ({type(error).__name__})"),)
 
 

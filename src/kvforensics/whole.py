@@ -31,12 +31,15 @@ def whole_folder(target: Path, what: str) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
         yield partial
-        partial.chmod(0o755)
+        partial.chmod(0o777 & ~_umask())
         if target.is_dir():
             target.rmdir()
         partial.rename(target)
         partial = None
     except (OSError, pa.ArrowException) as error:
+        # The libraries below tell of a full disk in their own ways; what they say of data is for others to judge.
+        if not isinstance(error, OSError) and not _says_full(error):
+            raise
         raise _not_written(target, what, error) from error
     finally:
         if partial is not None:
@@ -44,9 +47,12 @@ def whole_folder(target: Path, what: str) -> Iterator[Path]:
 
 
 @contextmanager
-def whole_file(target: Path, what: str) -> Iterator[Path]:
-    """A temporary file that takes the name `target` when the block ends. Raises `UsageError` where the name is taken."""
-    if target.is_symlink() or target.exists():
+def whole_file(target: Path, what: str, *, replace: bool = False) -> Iterator[Path]:
+    """A temporary file that takes the name `target` when the block ends.
+
+    Raises `UsageError` where the name is taken, unless it may `replace` what has it.
+    """
+    if not replace and (target.is_symlink() or target.exists()):
         raise UsageError("exists already", where=str(target), advice="name another file")
     partial: Path | None = None
     try:
@@ -55,14 +61,24 @@ def whole_file(target: Path, what: str) -> Iterator[Path]:
         os.close(number)
         partial = Path(name)
         yield partial
-        partial.chmod(0o644)
+        partial.chmod(0o666 & ~_umask())
         partial.rename(target)
         partial = None
     except (OSError, pa.ArrowException) as error:
+        # The libraries below tell of a full disk in their own ways; what they say of data is for others to judge.
+        if not isinstance(error, OSError) and not _says_full(error):
+            raise
         raise _not_written(target, what, error) from error
     finally:
         if partial is not None:
             partial.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    """What the user's own new files may not be, as these are made private at first."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def refuse_taken(target: Path) -> None:
@@ -78,7 +94,11 @@ def _not_written(target: Path, what: str, error: Exception) -> KvForensicsError:
     number = error.errno if isinstance(error, OSError) else None
     if number in _TAKEN:
         return UsageError("exists and is not empty", where=str(target), advice="name another folder")
-    full = number in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error)
+    full = number in (errno.ENOSPC, errno.EDQUOT) or _says_full(error)
     why = "the disk is full" if full else f"it cannot be written ({os.strerror(number) if number else error})"
     advice = "free some space or name another folder" if full else "name another folder"
     return KvForensicsError(f"{what} was not written: {why}", where=str(target), advice=advice)
+
+
+def _says_full(error: Exception) -> bool:
+    return any(os.strerror(number) in str(error) for number in (errno.ENOSPC, errno.EDQUOT))

@@ -36,6 +36,7 @@ def command(path: str, add: bool, as_json: bool, item: str | None, **said: Any) 
     """
     from kvforensics.custody import FILE, Handling, extended, head, read_chain, stored_chain, utc
     from kvforensics.escape import terminal
+    from kvforensics.whole import whole_file
 
     folder = Path(path)
     what = next((folder / n for n in ("tagmanifest-sha512.txt", "case.json") if (folder / n).is_file()), None)
@@ -49,8 +50,9 @@ def command(path: str, add: bool, as_json: bool, item: str | None, **said: Any) 
         del said["time"]
         digest = item or hashlib.sha256(what.read_bytes()).hexdigest()
         longer = extended(chain, Handling(item_sha256=digest, **said))
-        with (folder / FILE).open("ab") as out:
-            out.write(longer[len(chain) :])
+        # Half an entry would break the chain for good, so the whole of it is put in place of the old one.
+        with whole_file(folder / FILE, "the chain of custody", replace=True) as partial:
+            partial.write_bytes(longer)
         chain = longer
     elif any(said.values()):
         raise UsageError("nothing is added without --add")

@@ -40,6 +40,7 @@ def command(*, paths: tuple[str, ...], mapping: tuple[str, ...], as_json: bool) 
 
 def _lines(source: SourceGuesses) -> Iterator[str]:
     from kvforensics.escape import terminal
+    from kvforensics.plural import counted
 
     yield terminal(source.source)
     stored = [s for s in (source.compression, source.encoding, source.problem) if s]
@@ -48,7 +49,7 @@ def _lines(source: SourceGuesses) -> Iterator[str]:
     for rank, guess in enumerate(source.guesses, 1):
         yield from _wrapped(f"{rank}. {_name(guess)}", "  ")
         yield from _wrapped(
-            f"{guess.records:,} of {guess.sampled:,} records sampled, {guess.container}; {_times(guess)}", "     "
+            f"{guess.records:,} of {counted(guess.sampled, 'record')} sampled, {guess.container}; {_times(guess)}", "     "
         )
 
 

@@ -29,15 +29,17 @@ def command(before: str, after: str, as_json: bool) -> int:  # noqa: FBT001 - cl
 
     Exit status: 0 nothing differs, 10 something does.
     """
-    from kvforensics.case_reader import open_case
+    from kvforensics.case_reader import open_case, read_as_told
     from kvforensics.difference import compare
 
-    found = compare(open_case(Path(before)), open_case(Path(after)))
-    if as_json:
-        document = {"schema": "kvforensics.diff/1", "different": found.found, **asdict(found)}
-        emit(json.dumps(document, indent=2, ensure_ascii=True))
-    else:
-        emit("\n".join(_lines(found)))
+    with read_as_told(f"{Path(before).name} or {Path(after).name}"):
+        found = compare(open_case(Path(before)), open_case(Path(after)))
+        if as_json:
+            document = {"schema": "kvforensics.diff/1", "different": found.found, **asdict(found)}
+            text = json.dumps(document, indent=2, ensure_ascii=True)
+        else:
+            text = "\n".join(_lines(found))
+    emit(text)
     return DIFFERENT if found.found else 0
 
 

@@ -42,7 +42,7 @@ def command(case_dir: str, target: Path, form: str, **given: Any) -> int:
 
     bundle, parquet, public and exposure are folders, the others files. The same case and options give the same bytes.
     """
-    from kvforensics.case_reader import open_case
+    from kvforensics.case_reader import open_case, read_as_told
 
     case = open_case(Path(case_dir))
     if target.resolve().is_relative_to(case.folder.resolve()):
@@ -50,7 +50,9 @@ def command(case_dir: str, target: Path, form: str, **given: Any) -> int:
     suffix = _SUFFIX.get(form)
     if suffix and target.suffix.lower() != suffix:
         raise UsageError(f"should end in {suffix}", where=str(target), advice="other tools go by the name")
-    emit("\n".join(_written(form, case, target, given)))
+    with read_as_told(case.folder.name):
+        lines = _written(form, case, target, given)
+    emit("\n".join(lines))
     return 0
 
 
@@ -101,6 +103,7 @@ def _bundle(case: Any, target: Path, given: dict[str, Any]) -> list[str]:
         by=given["by"], at=None if given["at"] is None else utc(given["at"]), to=given["to"],
         exposure={} if given["whose"] is None else handed_over(given["whose"]),
     )  # fmt: skip
+    raw = case.document["options"]["evidence"]
     made = write_bundle(case, target, options)
     lines = [f"{terminal(str(target))}: a bundle; check it with `kvforensics verify`",
              f"SHA-256 of tagmanifest-sha512.txt, to tell by another way: {made.tag_manifest_sha256}"]  # fmt: skip
@@ -108,7 +111,7 @@ def _bundle(case: Any, target: Path, given: dict[str, Any]) -> list[str]:
         lines.append(f"last digest of the chain of custody: {made.custody_head}")
     if made.left_out:
         lines.append(f"left out: {', '.join(made.left_out)}")
-    elif case.document["options"]["evidence"]:
+    elif raw:
         lines.append("it holds raw evidence, which may hold prompts and answers; --no-evidence leaves that out")
     return lines
 

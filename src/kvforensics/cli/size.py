@@ -20,14 +20,13 @@ def command(case: str, *, as_json: bool) -> int:
     CASE is a folder that `kvforensics check --case` wrote. What is stated about sampling, tenants and independence is stated
     to `check`; see its options.
     """
-    from kvforensics.case_reader import open_case
+    from kvforensics.case_reader import open_case, read_as_told
     from kvforensics.reports.sizing import sizing_text
 
     estimate = open_case(Path(case)).summary.get("estimate")
     if not isinstance(estimate, dict):
         raise UsageError("has no estimate: an older version wrote it", where=case, advice="run the check again")
-    if as_json:
-        emit(json.dumps(estimate, indent=2, ensure_ascii=True))
-    else:
-        emit(sizing_text(estimate))
+    with read_as_told(Path(case).name):
+        text = json.dumps(estimate, indent=2, ensure_ascii=True) if as_json else sizing_text(estimate)
+    emit(text)
     return 0

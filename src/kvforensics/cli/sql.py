@@ -34,13 +34,14 @@ def command(case_dir: str, query: str | None, output: str, memory: str | None) -
     `-` reads the query from standard input. The database is locked: it sees these tables and nothing else of the machine,
     and nothing in the case can be changed.
     """
-    from kvforensics.case_reader import open_case
+    from kvforensics.case_reader import open_case, read_as_told
     from kvforensics.case_tables import case_tables
     from kvforensics.store import Store
 
     text = sys.stdin.read() if query == "-" else query
     with Store(memory_bytes=parse_size(memory) if memory else None) as store:
-        tables = case_tables(open_case(Path(case_dir)))
+        with read_as_told(Path(case_dir).name):
+            tables = case_tables(open_case(Path(case_dir)))
         for name, table in tables.items():
             store.register(name, table)
         if text is None:
@@ -60,6 +61,7 @@ def _rows(answer: pa.Table) -> Iterator[tuple[Any, ...]]:
 
 def _table(answer: pa.Table) -> str:
     from kvforensics.escape import terminal
+    from kvforensics.plural import counted
 
     def shown(value: Any) -> str:
         text = "" if value is None else terminal(value if isinstance(value, str) else json.dumps(_plain(value)).strip('"'))
@@ -68,7 +70,7 @@ def _table(answer: pa.Table) -> str:
     rows = [[shown(n) for n in answer.column_names], *([shown(v) for v in row] for row in _rows(answer))]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join((lines[0], "  ".join("-" * w for w in widths), *lines[1:], f"({answer.num_rows} rows)"))
+    return "\n".join((lines[0], "  ".join("-" * w for w in widths), *lines[1:], f"({counted(answer.num_rows, 'row')})"))
 
 
 def _csv(answer: pa.Table) -> str:

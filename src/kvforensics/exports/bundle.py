@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from kvforensics import __version__
-from kvforensics.bag import SIGNED, BagWriter
+from kvforensics.bag import NAME, SIGNED, BagWriter
 from kvforensics.case_reader import StoredCase
 from kvforensics.custody import FILE as CUSTODY
 from kvforensics.custody import Handling, extended, head, read_chain, stored_chain
@@ -114,12 +114,12 @@ def _add_case(bag: BagWriter, case: StoredCase, options: BundleOptions) -> list[
     for name, digest in sorted(case.files.items()):
         if name == "rejected.jsonl":
             continue
-        path = case.folder / name
-        if path.is_symlink() or not path.is_file():
-            raise EvidenceError("is missing from the case", where=name)
+        if not NAME.fullmatch(f"{place}/{name}"):
+            raise EvidenceError("lists a file outside of the case", where="case.json", advice="run `kvforensics verify`")
+        path = case.path(name)
         if bag.add_file(f"{place}/{name}", path) != digest:
             raise EvidenceError("differs from its digest in case.json", where=name, advice="run `kvforensics verify`")
-    rejected = (case.folder / "rejected.jsonl").read_bytes()
+    rejected = case.path("rejected.jsonl").read_bytes()
     if hashlib.sha256(rejected).hexdigest() != case.files["rejected.jsonl"]:
         raise EvidenceError("differs from its digest in case.json", where="rejected.jsonl", advice="run `kvforensics verify`")
     bag.add(f"{place}/rejected.jsonl", without_excerpts(rejected))

@@ -53,7 +53,7 @@ def write_ocsf(case: StoredCase, target: Path, options: OcsfOptions) -> int:
     if incident is None:
         raise EvidenceError("does not hold the incident file that it was judged by", where="case.json")
     rows = 1
-    with whole_file(target, "the events") as partial, partial.open("wb") as out:
+    with whole_file(target, "the file of events") as partial, partial.open("wb") as out:
         out.write(_line(_incident_finding(case, incident, options)))
         for found in finding_rows(case):
             out.write(_line(_detection(case, found, incident, options)))

@@ -29,7 +29,7 @@ def write_parquet(case: StoredCase, target: Path) -> int:
     """Write the folder; the number of findings."""
     with whole_folder(target, "the export") as folder:
         for name in ("findings.parquet", "records.parquet"):
-            shutil.copyfile(case.folder / name, folder / name, follow_symlinks=False)
+            shutil.copyfile(case.path(name), folder / name)
             with (folder / name).open("rb") as file:
                 if hashlib.file_digest(file, "sha256").hexdigest() != case.files[name]:
                     raise EvidenceError("differs from its digest in case.json", where=name, advice="run `kvforensics verify`")

@@ -6,6 +6,7 @@ A defused copy for people, as the CSV is: no cell is a formula or a link, and no
 from __future__ import annotations
 
 import datetime as dt
+import io
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -32,15 +33,24 @@ def write_xlsx(case: StoredCase, target: Path) -> int:
     options = {
         "constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False,
     }  # fmt: skip
-    with whole_file(target, "the workbook") as partial, xlsxwriter.Workbook(str(partial), options) as book:
-        # The only date in the file, or it would be today's.
-        book.set_properties({"title": "kvforensics findings", "created": _EPOCH})
-        head = book.add_format({"bold": True, "bottom": 1})
-        _sheet(book, head, "Summary", ("what", "value"), ({"what": k, "value": v} for k, v in _summary(case)))
-        rows = _findings(book, head, case)
-        _sheet(book, head, "Inputs", _INPUTS, case.document["inputs"])
-        _sheet(book, head, "Exclusions", ("rule", *_RULE), _rules(case.summary))
-        _sheet(book, head, "About", ("note",), ({"note": note} for note in _ABOUT))
+    # Zipped in memory: a zip file whose disk is full complains a second time, to nobody, when it is thrown away.
+    zipped = io.BytesIO()
+    with whole_file(target, "the workbook") as partial:
+        with xlsxwriter.Workbook(zipped, options) as book:
+            rows = _filled_book(book, case)
+        partial.write_bytes(zipped.getbuffer())
+    return rows
+
+
+def _filled_book(book: Any, case: StoredCase) -> int:
+    # The only date in the file, or it would be today's.
+    book.set_properties({"title": "kvforensics findings", "created": _EPOCH})
+    head = book.add_format({"bold": True, "bottom": 1})
+    _sheet(book, head, "Summary", ("what", "value"), ({"what": k, "value": v} for k, v in _summary(case)))
+    rows = _findings(book, head, case)
+    _sheet(book, head, "Inputs", _INPUTS, case.document["inputs"])
+    _sheet(book, head, "Exclusions", ("rule", *_RULE), _rules(case.summary))
+    _sheet(book, head, "About", ("note",), ({"note": note} for note in _ABOUT))
     return rows
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kvforensics.escape import terminal
+from kvforensics.plural import counted
 
 Json = Mapping[str, Any]
 _RULED_OUT = "; the replay rules that tenant out, so not counted"
@@ -18,8 +19,9 @@ def content_text(document: Json) -> str:
         rate, left = found["false_positive_rate_at_most"], found["not_compared"]
         said = "not measured: no other answers in the evidence" if rate is None else f"at most {rate:.4%} (95 %)"
         lines += [
-            f"{len(found['matches']):,} matches in {found['compared']:,} affected answers",
-            f"false-positive rate {said}, {found['false_positives_among_controls']:,} of {found['controls']:,} controls",
+            f"{counted(len(found['matches']), 'match', 'matches')} in {counted(found['compared'], 'affected answer')}",
+            f"false-positive rate {said}, {found['false_positives_among_controls']:,} of "
+            f"{counted(found['controls'], 'control')}",
             f"not compared: {left['tenant_not_told']:,} without a tenant, "
             f"{left['answer_not_in_evidence']:,} without an answer",
         ]
@@ -31,7 +33,7 @@ def content_text(document: Json) -> str:
         ]
         lines += _openings(found["openings"])
     if (seen := document["canaries"]) is not None:
-        lines.append(f"{len(seen):,} canaries in answers to others")
+        lines.append(f"{counted(len(seen), 'canary', 'canaries')} in answers to others")
         for one in seen:
             receiver = "tenant not told" if one["tenant"] is None else terminal(one["tenant"])
             lines.append(f"  {terminal(one['canary'])} of {terminal(one['owner'])} in {terminal(one['rid'])}, {receiver}")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kvforensics.escape import terminal
+from kvforensics.plural import counted
 
 WIDTH = 80
 SHOWN = 10
@@ -46,7 +47,8 @@ def exposure_text(document: Json) -> str:
         for share in response["tenants"][:3]:
             lines.append(f"    {share['share'] or 0:6.1%}  {_name(share['tenant'])}")
         superset = response["superset"]
-        lines.append(f"    safe superset: {superset['requests']:,} requests of {len(superset['tenants']):,} tenants")
+        tenants = counted(len(superset["tenants"]), "tenant")
+        lines.append(f"    safe superset: {counted(superset['requests'], 'request')} of {tenants}")
     if count > SHOWN:
         lines.append(f"  ... {count - SHOWN:,} more with --json")
     return "\n".join(lines) + "\n"

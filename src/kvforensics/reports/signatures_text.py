@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kvforensics.escape import terminal
+from kvforensics.plural import counted
 
 WIDTH = 80
 SHOWN = 20
@@ -33,7 +34,9 @@ def signatures_text(document: Json) -> str:
             f"by room; {joined['at_gateway']:,} at the gateway, {joined['joined_to_gateway']:,} joined by time", "  ", "    "
         )  # fmt: skip
     if drift := document["token_drift"]:
-        unseen = f"{drift['stub_drift']:,} prompt tokens that prefill never saw, over {drift['rooms']:,} rooms"
+        unseen = (
+            f"{counted(drift['stub_drift'], 'prompt token')} that prefill never saw, over {counted(drift['rooms'], 'room')}"
+        )
         lines += _wrapped(unseen, "  S9     ", " " * 9)
     if document["rows"]:
         lines += ["", "Rows"]
@@ -49,7 +52,7 @@ def signatures_text(document: Json) -> str:
     if document["look_alikes"]:
         lines += ["", "Looks like it and is not"]
     for row in document["look_alikes"]:
-        what = f"{row['kind']}: {row['lines']:,} lines, {row['reading']}; {terminal(row['source'])}:{row['line']}"
+        what = f"{row['kind']}: {counted(row['lines'], 'line')}, {row['reading']}; {terminal(row['source'])}:{row['line']}"
         lines += _wrapped(what, "  ", "    ")
     return "\n".join(lines) + "\n"
 

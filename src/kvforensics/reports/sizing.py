@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kvforensics.escape import terminal
+from kvforensics.plural import counted
 from kvforensics.telling.shortcomings import shortcoming
-from kvforensics.telling.wording import counted
 
 WIDTH = 80
 SHOWN = 20
@@ -226,7 +226,7 @@ def _aggregates(sums: Sequence[Json]) -> list[str]:
     for s in sums:
         upper = "no bound" if s["at_most"]["upper"] is None else f"at most {_n(s['at_most']['upper'])}"
         lines += _bullet(
-            f"{terminal(s['log'])}: {_n(s['buckets'])} sums clear {s['hours_cleared']:,.1f} hours of the window; "
+            f"{terminal(s['log'])}: {counted(s['buckets'], 'sum')}, {s['hours_cleared']:,.1f} hours of the window are cleared; "
             f"elsewhere {upper}"
         )
     return lines

@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kvforensics.escape import terminal
+from kvforensics.plural import counted
 from kvforensics.telling import wording
 from kvforensics.telling.next_steps import next_steps
 from kvforensics.telling.shortcomings import shortcoming
-from kvforensics.telling.wording import bounds, counted
+from kvforensics.telling.wording import bounds
 
 WIDTH = 80
 LABEL = 13

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kvforensics.page import Block, Cell, Column, Paragraph, Section, Table, quoted
-from kvforensics.telling.wording import DISPOSITIONS, counted, rounded
+from kvforensics.plural import counted
+from kvforensics.telling.wording import DISPOSITIONS, rounded
 
 Json = Mapping[str, Any]
 MARKS = {

@@ -21,8 +21,9 @@ from kvforensics.page import (
     TokenBars,
     quoted,
 )
+from kvforensics.plural import counted
 from kvforensics.telling.survey import HOUR_US, Activity, Survey, TimeCounts, TokenCounts
-from kvforensics.telling.wording import DISPOSITIONS, counted
+from kvforensics.telling.wording import DISPOSITIONS
 
 Json = Mapping[str, Any]
 _SHOWN = ("affected", "possible", "replay", "excluded")

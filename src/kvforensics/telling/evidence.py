@@ -12,11 +12,11 @@ from kvforensics.case_reader import StoredCase
 from kvforensics.formats import all_formats
 from kvforensics.incident import Incident
 from kvforensics.page import Block, Bullets, Cell, Code, Column, Line, Paragraph, Section, Table, quoted, stored
+from kvforensics.plural import counted
 from kvforensics.telling import drawn
 from kvforensics.telling.hours import hours
 from kvforensics.telling.shortcomings import shortcoming
 from kvforensics.telling.survey import Activity
-from kvforensics.telling.wording import counted
 
 Json = Mapping[str, Any]
 ROWS = 500
@@ -166,7 +166,7 @@ def inputs(summary: Json) -> Section:
     ledger = summary["ledger"]
     rows.append(("All inputs", "-", ledger["bytes"], *(ledger[key] for key in _COUNTS), "-", "-"))
     text = (
-        f"{counted(ledger['files'], 'input')}: {counted(ledger['lines'], 'line')} = {ledger['records']:,} records + "
+        f"{counted(ledger['files'], 'input')}: {counted(ledger['lines'], 'line')} = {counted(ledger['records'], 'record')} + "
         f"{ledger['rejected']:,} rejected + {ledger['blank']:,} blank + {ledger['framing']:,} framing."
     )
     blocks: list[Block] = [

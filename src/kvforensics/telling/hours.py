@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kvforensics.page import Block, Cell, Column, Paragraph, Table, quoted, stored
-from kvforensics.telling.wording import counted
+from kvforensics.plural import counted
 
 Json = Mapping[str, Any]
 DETECTORS = {

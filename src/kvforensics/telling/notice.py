@@ -15,6 +15,7 @@ from kvforensics.errors import UsageError
 from kvforensics.incident import Incident
 from kvforensics.instant import rfc3339
 from kvforensics.page import Block, Bullets, Cell, Code, Column, Line, Page, Paragraph, Section, Table, Terms, quoted
+from kvforensics.plural import counted
 from kvforensics.telling import wording
 from kvforensics.telling.glossary import NOTICE_TERMS
 from kvforensics.telling.survey import ORDER
@@ -119,7 +120,7 @@ def _found(affected: int, possible: int) -> Iterator[Block]:
     if affected:
         more = f" {possible:,} more may be." if possible else ""
         were = "was" if affected == 1 else "were"
-        text = f"{wording.counted(affected, 'answer')} that you received {were} affected by this incident.{more}"
+        text = f"{counted(affected, 'answer')} that you received {were} affected by this incident.{more}"
         yield Paragraph((text,), "lead")
         yield Paragraph((
             "Affected means that the answer was made under the conditions in which it could contain traces of text that "
@@ -128,7 +129,7 @@ def _found(affected: int, possible: int) -> Iterator[Block]:
     elif possible:
         they_were = "it was" if possible == 1 else "they were"
         yield Paragraph((
-            f"None of your requests is known to be affected. For {wording.counted(possible, 'answer')} our logs do not tell "
+            f"None of your requests is known to be affected. For {counted(possible, 'answer')} our logs do not tell "
             f"whether {they_were}.",
         ), "lead")  # fmt: skip
     else:
@@ -156,7 +157,7 @@ def _requests(own: Own) -> Iterator[Block]:
     yield Table("requests-list", "Requests that are or may be affected", _COLUMNS, rows, sortable=True)
     more = sum(own.counts.values()) - len(rows)
     if more > 0:
-        yield Paragraph((f"{wording.counted(more, 'further request')} of yours can be had from us.",), "note")
+        yield Paragraph((f"{counted(more, 'further request')} of yours can be had from us.",), "note")
 
 
 def _row(finding: Json) -> tuple[Cell, ...]:

@@ -27,6 +27,7 @@ from kvforensics.page import (
     Terms,
     quoted,
 )
+from kvforensics.plural import counted
 from kvforensics.telling import corroboration, drawn, evidence, listing, sizing, sums, who, wording, worksheet
 from kvforensics.telling.glossary import TERMS
 from kvforensics.telling.next_steps import next_steps
@@ -126,7 +127,7 @@ def _answer(summary: Json) -> Iterator[Block]:
     excluded = summary["excluded"]["records"]
     if excluded:
         are = "is" if excluded == 1 else "are"
-        words.append(f"{wording.counted(excluded, 'record')} of tests, researchers or monitoring {are} not counted.")
+        words.append(f"{counted(excluded, 'record')} of tests, researchers or monitoring {are} not counted.")
     if not summary["coverage"]["window_covered"]:
         words.append("The logs do not cover the whole window, so more may have happened than they show.")
     elif summary["coverage"].get("assumed"):
@@ -186,7 +187,7 @@ def _tenants(seen: Survey) -> Iterator[Block]:
     more = len(seen.tenants) - TENANTS_SHOWN
     if more > 0:
         yield Paragraph(
-            (f"{wording.counted(more, 'further tenant')} with fewer findings are not listed here.",), "note"
+            (f"{counted(more, 'further tenant')} with fewer findings are not listed here.",), "note"
         )
 
 
@@ -205,8 +206,8 @@ def _exclusions(case: StoredCase) -> Iterator[Block]:
     if without:
         yield Paragraph((
             f"Affected responses with exclusions: {wording.bounds(summary['responses'])}; without any: "
-            f"{wording.bounds(without)}. {wording.counted(excluded['records'], 'record')} of "
-            f"{wording.counted(excluded['tenants'], 'tenant')} {'is' if excluded['records'] == 1 else 'are'} excluded.",
+            f"{wording.bounds(without)}. {counted(excluded['records'], 'record')} of "
+            f"{counted(excluded['tenants'], 'tenant')} {'is' if excluded['records'] == 1 else 'are'} excluded.",
         ))  # fmt: skip
     if both := (summary.get("estimate") or {}).get("exclusions"):
         columns = (
@@ -245,14 +246,9 @@ def _findings(case: StoredCase, rest: str | None) -> Iterator[Block]:
     if not count:
         yield Paragraph(("No finding: every record that was read is outside.",))
         return
-    text = (
-        f"All {count:,} findings, "
-        if count <= FINDINGS_SHOWN
-        else f"The first {FINDINGS_SHOWN:,} of {count:,} findings, "
-    )
-    yield Paragraph(
-        (text + "the most serious kind first. Source, line and digest lead to the record in the evidence.",)
-    )
+    shown = f"The first {FINDINGS_SHOWN:,} of {count:,}" if count > FINDINGS_SHOWN else f"All {count:,}"
+    text = f"{shown} findings, the most serious kind first." if count > 1 else "The only finding."
+    yield Paragraph((f"{text} Source, line and digest lead to the record in the evidence.",))
     if count > FINDINGS_SHOWN:
         beside: Line = ("All of them are in ", Link("the list of findings", rest or ""), " beside this page, and")
         line = beside if rest else ("All of them are",)

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kvforensics.page import Block, Bullets, Cell, Column, Paragraph, Section, Table, quoted, stored
-from kvforensics.telling.wording import bounds, counted, rounded
+from kvforensics.plural import counted
+from kvforensics.telling.wording import bounds, rounded
 
 Json = Mapping[str, Any]
 SHOWN = 20

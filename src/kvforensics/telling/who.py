@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kvforensics.page import Block, Cell, Column, Paragraph, Section, Table, quoted
-from kvforensics.telling.wording import counted
+from kvforensics.plural import counted
 
 Json = Mapping[str, Any]
 LINES = 5

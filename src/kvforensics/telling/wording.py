@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kvforensics.instant import rfc3339
+from kvforensics.plural import counted
 
 Json = Mapping[str, Any]
 DISPOSITIONS = {
@@ -28,11 +29,6 @@ OUTSIDE = {
     "over_threshold": "prompt not over the threshold",
     "served": "no answer given",
 }
-
-
-def counted(count: int, noun: str) -> str:
-    """`1 response`, `2 responses`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def bounds(counts: Json) -> str:
