@@ -2,7 +2,8 @@
 -- question: Which counted calls look like another one that no id ties them to?
 -- parameters: none
 -- limits: A guess by tenant, model, equal prompt tokens and starts within 2 s of each other, for calls that share no kind
---   of id. The lower bound takes it, the upper bound does not. In one format, differing keys, users or addresses refute it.
+--   of id. The lower bound takes it, the upper bound does not. In one format, differing keys, users or addresses refute it;
+--   in one source, each record's own id does.
 WITH counted AS (
     SELECT
         v.call, v.verdict, c.carrier, c.tenant, p.format, p."key", p."user", p.client_ip,
@@ -21,12 +22,12 @@ alike AS (
     FROM counted
     QUALIFY count(*) OVER (PARTITION BY tenant, model, prompt_tokens_min, prompt_tokens_max) > 1
 ),
-kinds AS (
+told AS (
     SELECT
         a.call,
-        list(DISTINCT CASE
+        CASE
             WHEN u.id.kind IN ('request_id', 'span_id') THEN u.id.kind || ':' || p.format ELSE u.id.kind
-        END) AS kinds
+        END AS kind
     FROM alike AS a
     JOIN members AS m ON m.call = a.call
     JOIN parts AS p ON p.n = m.n
@@ -35,7 +36,17 @@ kinds AS (
         'cf_aig_log_id', 'cf_ai_req_id', 'response_id', 'cf_ray', 'upstream_id', 'request_id', 'span_id',
         'x_request_id', 'litellm_call_id'
     )
-    GROUP BY a.call
+    UNION ALL
+    SELECT a.call, 'record_id:' || p.source_no
+    FROM alike AS a
+    JOIN members AS m ON m.call = a.call
+    JOIN parts AS p ON p.n = m.n
+    WHERE p.record_id IS NOT NULL
+),
+kinds AS (
+    SELECT call, list(DISTINCT kind) AS kinds
+    FROM told
+    GROUP BY call
 ),
 ranked AS (
     SELECT
