@@ -112,6 +112,38 @@ def test_an_mlflow_trace_without_its_spans_only_bounds_them(tmp_path: Path) -> N
     assert bounds == [(None, 700_000), (700_000, 700_000)]
 
 
+def test_mlflow_traces_one_a_line_are_read_by_their_spans(tmp_path: Path) -> None:
+    traces = [mlflow([{**mlflow_span(n, "CHAT_MODEL"), "trace_id": f"{n:032x}"}]) for n in (1, 2)]
+    found = written(tmp_path / "traces.jsonl", traces)
+    assert seen(found) == ("mlflow", 2, 0)
+    assert [r["model_text"] for r in found.records.to_pylist()] == [MODEL, MODEL]
+
+
+def test_an_mlflow_trace_without_any_spans_beside_it_only_bounds_them(tmp_path: Path) -> None:
+    found = written(tmp_path / "traces.json", {"traces": [mlflow(None)]})
+    [row] = found.records.to_pylist()
+    assert (row["prompt_tokens_min"], row["prompt_tokens_max"]) == (None, 700_000)
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ({"prompt_tokens": 690_000, "completion_tokens": 4}, (690_000, 690_000)),
+        ({"prompt_tokens": 690_000, "prompt_tokens_details": {"cached_tokens": 655_360}}, (690_000, 690_000)),
+        ({"input_tokens": 46_754, "cache_read_input_tokens": 655_360}, (702_114, 702_114)),
+        ({"input_tokens": 400_000, "cache_read_input_tokens": 390_000}, (400_000, 790_000)),
+    ],
+)
+def test_an_mlflow_span_without_counts_is_read_by_its_answer(
+    tmp_path: Path, usage: dict[str, int], expected: tuple[int, int]
+) -> None:
+    span = mlflow_span(1, "CHAT_MODEL")
+    del span["attributes"]["mlflow.chat.tokenUsage"]
+    span["attributes"]["mlflow.spanOutputs"] = json.dumps({"choices": [{}], "usage": usage})
+    [row] = written(tmp_path / "traces.json", {"traces": [mlflow([span])]}).records.to_pylist()
+    assert (row["prompt_tokens_min"], row["prompt_tokens_max"]) == expected
+
+
 @pytest.mark.parametrize("form", ["csv", "parquet", "nested.jsonl"])
 def test_phoenix_spans_are_read_as_tables_and_as_objects(tmp_path: Path, form: str) -> None:
     flat = [

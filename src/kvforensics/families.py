@@ -42,10 +42,10 @@ def settle(table: pa.Table, statuses: Mapping[tuple[str, str], int]) -> pa.Table
 
 
 def _spans(frame: pl.DataFrame) -> pl.DataFrame | None:
-    """The ids of each record's span; None where no record has one."""
+    """The ids of each record's span; None where no record has one, nor counts that may add up several calls."""
     listed = frame.select("ids").with_row_index("row").explode("ids", empty_as_null=True).unnest("ids")
     listed = listed.filter(pl.col("kind").is_in(_KEYS) & (pl.col("value") != ""))
-    if not (listed["kind"] == "span_id").any():
+    if not (listed["kind"] == "span_id").any() and not frame.select(_flagged().any()).item():
         return None
     rows = pl.DataFrame({"row": pl.Series(range(frame.height), dtype=listed["row"].dtype)})
     for key in _KEYS:
@@ -70,9 +70,13 @@ def _with_statuses(frame: pl.DataFrame, statuses: Mapping[tuple[str, str], int])
     )
 
 
+def _flagged() -> pl.Expr:
+    return pl.col("reasons").list.contains(SUMS)
+
+
 def _without_sums(frame: pl.DataFrame) -> pl.DataFrame:
     """Counts that may add up several calls become an upper bound of each."""
-    flagged = pl.col("reasons").list.contains(SUMS)
+    flagged = _flagged()
     counted = frame.filter(pl.col("parent_span_id").is_not_null() & pl.col("prompt_tokens_max").is_not_null())
     if counted.is_empty() and not frame.select(flagged.any()).item():
         return frame

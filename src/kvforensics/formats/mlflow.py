@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from kvforensics.spec import BlindSpot, Format
 
+_USAGE = "attributes.mlflow.spanOutputs.usage"
+
 FORMAT = Format(
     name="mlflow",
     title="MLflow traces",
@@ -15,7 +17,8 @@ FORMAT = Format(
     units=("traces[].data.spans[]", "traces[]", "trace.data.spans[]", "data.spans[]", "[].data.spans[]", "[]", ""),
     view="mlflow",
     signature=(("span_id", "attributes.mlflow.spanType"), ("span_id", "attributes.mlflow.traceRequestId"),
-               ("trace_metadata", "trace_location"), ("info.trace_metadata",), ("info.request_metadata",)),
+               ("trace_metadata", "trace_location"), ("info.trace_metadata", "!data.spans[0]"),
+               ("info.request_metadata", "!data.spans[0]")),
     requests=(("attributes.mlflow.spanType=chat_model",), ("attributes.mlflow.spanType=llm",),
               ("attributes.mlflow.spanType=embedding",), ("info.trace_metadata.mlflow.trace.tokenUsage", "!span_id")),
     sums=(("info.trace_metadata", "!span_id"),),
@@ -28,10 +31,16 @@ FORMAT = Format(
         "provider": ("attributes.mlflow.llm.provider", "attributes.gen_ai.provider.name"),
         "host": ("attributes.base_url", "attributes.server.address"),
         "prompt": ("attributes.mlflow.chat.tokenUsage.input_tokens", "attributes.gen_ai.usage.input_tokens",
+                   # Before spans had counts of their own, and where an answer is kept whole, it has the provider's.
+                   *(f"{_USAGE}.{name}" for name in ("prompt_tokens", "input_tokens")),
                    "info.trace_metadata.mlflow.trace.tokenUsage.input_tokens"),
-        "cache_read": ("attributes.mlflow.chat.tokenUsage.cache_read_input_tokens",),
-        "cache_write": ("attributes.mlflow.chat.tokenUsage.cache_creation_input_tokens",),
-        "completion": ("attributes.mlflow.chat.tokenUsage.output_tokens", "attributes.gen_ai.usage.output_tokens"),
+        "cache_read": ("attributes.mlflow.chat.tokenUsage.cache_read_input_tokens",
+                       f"{_USAGE}.prompt_tokens_details.cached_tokens", f"{_USAGE}.input_tokens_details.cached_tokens",
+                       f"{_USAGE}.cache_read_input_tokens"),
+        "cache_write": ("attributes.mlflow.chat.tokenUsage.cache_creation_input_tokens",
+                        f"{_USAGE}.cache_creation_input_tokens"),
+        "completion": ("attributes.mlflow.chat.tokenUsage.output_tokens", "attributes.gen_ai.usage.output_tokens",
+                       f"{_USAGE}.completion_tokens", f"{_USAGE}.output_tokens"),
         "total": ("attributes.mlflow.chat.tokenUsage.total_tokens",),
         "state": ("status.code", "status_code", "info.state", "info.status"),
         "error": ("status.message",),
@@ -45,6 +54,7 @@ FORMAT = Format(
          # MLflow's name of the whole trace: like this kind, it ties across sources only.
          "x_request_id": ("info.trace_id", "info.request_id")},
     zone="UTC",
+    cache_rules=((f"{_USAGE}.prompt_tokens", "inclusive"), (f"{_USAGE}.input_tokens_details", "inclusive")),
     own_total=False,
     ok_states=("ok", "status_code_ok", "1"),
     unset_states=("unset", "status_code_unset", "0", "in_progress", "state_unspecified"),
