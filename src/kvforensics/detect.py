@@ -117,7 +117,7 @@ def _lines_plan(
     here = [f for f in formats if {"lines", "text"} & set(f.containers)]
     sample = sample_lines([line for line in lines[: SAMPLE_RECORDS * 4] if line.strip()], here, wrappers, newline)
     if sample.is_layered:
-        return _layered_plan(sample, here, wrappers, Plan("lines", (), (), sample.seen, newline, first_is_record=True))
+        return layered_plan(sample, here, wrappers, Plan("lines", (), (), sample.seen, newline, first_is_record=True))
     tried = [decode_unit(line) for line in lines[: SAMPLE_RECORDS * 4] if line.strip()]
     records = [d.value for d in tried if d.reject is None]
     plan = _plan("lines", records[:SAMPLE_RECORDS], formats, ("lines",), seen=_seen(lines), newline=newline)
@@ -193,7 +193,7 @@ def _may_lead(path: str, text: bytes) -> bool:
     return b"\\u" in text or all(b'"' + key.encode() + b'"' in text for key in keys)
 
 
-def _layered_plan(sample: Sample, formats: Sequence[Format], wrappers: Sequence[Wrapper], base: Plan) -> list[Plan]:
+def layered_plan(sample: Sample, formats: Sequence[Format], wrappers: Sequence[Wrapper], base: Plan) -> list[Plan]:
     """A plan for lines in wrappers, for text, and for records among text."""
     counts: Counter[str] = Counter()
     totals: Counter[str] = Counter()
@@ -246,7 +246,7 @@ def _wrapped_documents(text: bytes, formats: Sequence[Format], wrappers: Sequenc
                 break
         sample = sample_lines(data, inner, wrappers, None)
         if sample.wrapped or any((name or "") in {w.name for w in wrappers} for _, name, _ in sample.kinds):
-            plans += _layered_plan(sample, inner, wrappers, Plan("json", (), (), sample.seen, units=units))
+            plans += layered_plan(sample, inner, wrappers, Plan("json", (), (), sample.seen, units=units))
     return plans
 
 
@@ -269,7 +269,7 @@ def _csv_plan(text: bytes, formats: Sequence[Format], wrappers: Sequence[Wrapper
     inner = [f for f in formats if {"lines", "text"} & set(f.containers)]
     sample = sample_rows(rows, inner, wrappers)
     if sample.wrapped:
-        return _layered_plan(sample, inner, wrappers, Plan("csv", (), (), sample.seen, dialect=dialect))
+        return layered_plan(sample, inner, wrappers, Plan("csv", (), (), sample.seen, dialect=dialect))
     plan = _plan("csv", rows, formats, ("csv",), dialect=dialect)
     return [plan] if plan else []
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from kvforensics.framing import Block, Range, Readable, cut_block, line_blocks, read_range_blocks
 from kvforensics.framing_csv import csv_blocks
 from kvforensics.framing_json import Reject, Unit, json_units
+from kvforensics.framing_xml import Result, xml_results
 from kvforensics.normalise import RECORD_COLUMNS
 from kvforensics.plan import Plan
 from kvforensics.scan import Scanner
@@ -88,6 +89,16 @@ def _stream(scanner: Scanner, stream: Readable, plan: Plan, size: int) -> None:
         _json(scanner, stream, plan)
     elif plan.container == "csv" and plan.dialect:
         scan_csv(scanner, csv_blocks(stream, plan.dialect, COLUMN_BYTES), plan.dialect)
+    elif plan.container == "xml":
+        _xml(scanner, stream)
+
+
+def _xml(scanner: Scanner, stream: Readable) -> None:
+    for item in xml_results(stream):
+        if isinstance(item, Result):
+            scanner.row(item.value, item.ordinal, item.offset, item.data)
+        else:
+            scanner.reject(item.ordinal, item.offset, item.length, item.reason, item.data)
 
 
 def _json(scanner: Scanner, stream: Readable, plan: Plan) -> None:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from kvforensics.decompress import ByteStream, open_stream
 from kvforensics.detect import HEAD_BYTES, LONG_HEAD_BYTES, PARQUET, detect_parquet, ranked_plans
-from kvforensics.framing import Transcoded, encoding_of
+from kvforensics.detect_xml import xml_plans
+from kvforensics.framing import UTF8_BOM, Transcoded, encoding_of
 from kvforensics.plan import Plan
 from kvforensics.source import Source
 from kvforensics.spec import Format
@@ -51,7 +52,7 @@ def recognise(source: Source, formats: Sequence[Format]) -> Recognised:
     if mark is not None and wide:
         head = Transcoded(io.BytesIO(head[: len(head) // 4 * 4]), mark).read()
     plans = plans_for(source, head, formats, whole=whole)
-    if not plans and not whole and head[:64].lstrip()[:1] in (b"{", b"[") and not wide:
+    if not plans and not whole and head[:64].lstrip()[:1] in (b"{", b"[", b"<") and not wide:
         # The very first record may hold a prompt that is longer than the head.
         head = stream.peek(LONG_HEAD_BYTES)
         whole = len(head) < LONG_HEAD_BYTES
@@ -64,4 +65,5 @@ def plans_for(source: Source, head: bytes, formats: Sequence[Format], *, whole: 
     if head.startswith(PARQUET):
         plan = detect_parquet(str(source.path), formats) if source.path and source.member is None else None
         return (plan,) if plan else ()
-    return ranked_plans(head, formats, whole=whole, wrappers=all_wrappers())
+    text = head[3:] if head.startswith(UTF8_BOM) else head
+    return xml_plans(text, formats, all_wrappers()) or ranked_plans(head, formats, whole=whole, wrappers=all_wrappers())

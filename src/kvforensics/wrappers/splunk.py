@@ -7,7 +7,7 @@ from kvforensics.wrapper_spec import Wrapper
 
 WRAPPER = Wrapper(
     name="splunk",
-    title="Splunk search export (JSON or CSV)",
+    title="Splunk search export (JSON, CSV or XML)",
     signature=(("result", "preview"), ("result", "offset"), ("result", "lastrow"), ("_raw", "_time")),
     units=("results[]", "[]", ""),
     message=("result._raw", "_raw"),
@@ -18,7 +18,7 @@ WRAPPER = Wrapper(
         BlindSpot("truncate", "Events are cut at the source type's TRUNCATE (10,000 bytes unless set)."),
         BlindSpot("result_limit", "A search returns only so many events; compare the count with the index."),
     ),
-    export=("Search the index, then export as JSON with all fields, without previews.",),
+    export=("Search the index, then export as JSON (CSV and XML are read too) with all fields, without previews.",),
     links=("https://docs.splunk.com/Documentation/Splunk/latest/Search/ExportdatausingRESTAPI",),
     accepts=(
         (
