@@ -11,6 +11,7 @@ import pytest
 
 from kvforensics.incident import load_incident
 from kvforensics.ingest import IngestRequest, ingest
+from spans import chat, export, http
 
 INCIDENT = load_incident("cloudflare-workers-ai-glm-5.3")
 MODEL = "@cf/zai-org/glm-5.3"
@@ -209,3 +210,57 @@ def test_the_gateways_own_span_says_who_served_the_call(tmp_path: Path) -> None:
     found = read(path)
     assert seen(found) == ("cloudflare-aig-otel", 1, 0)
     assert found.off_model_dropped == 1
+
+
+TAGS = {"gen_ai.request.model": MODEL, "gen_ai.usage.input_tokens": "700000", "gen_ai.usage.output_tokens": "5"}
+MICROSECONDS = 1_788_338_472_907_000
+
+
+def jaeger(number: int, tags: dict[str, Any], parent: str | None = None) -> dict[str, Any]:
+    refs = [] if parent is None else [{"refType": "CHILD_OF", "traceID": "a" * 32, "spanID": parent}]
+    listed = [{"key": k, "type": "int64" if v.isdigit() else "string", "value": int(v) if v.isdigit() else v}
+              for k, v in tags.items()]  # fmt: skip
+    return {"traceID": "a" * 32, "spanID": f"{number:016x}", "operationName": "chat", "references": refs,
+            "startTime": MICROSECONDS, "duration": 40_000_000, "tags": listed, "logs": [], "processID": "p1"}  # fmt: skip
+
+
+def zipkin(number: int, tags: dict[str, Any], parent: str | None = None) -> dict[str, Any]:
+    return {"traceId": "a" * 32, "id": f"{number:016x}", "parentId": parent, "name": "chat", "kind": "CLIENT",
+            "timestamp": MICROSECONDS, "duration": 40_000_000, "tags": tags}  # fmt: skip
+
+
+def jaeger_answer(*spans: Any) -> Any:
+    return {"data": [{"traceID": "a" * 32, "spans": spans, "processes": {"p1": {"serviceName": "s"}}}], "errors": None}
+
+
+@pytest.mark.parametrize(
+    ("write", "around"),
+    [(jaeger, jaeger_answer), (zipkin, lambda *spans: [spans]), (zipkin, lambda *spans: spans)],
+)
+def test_spans_of_jaeger_and_zipkin_are_read_in_microseconds(tmp_path: Path, write: Any, around: Any) -> None:
+    http = {"http.request.method": "POST", "http.response.status_code": "200"}
+    found = written(tmp_path / "spans.json", around(write(1, TAGS), write(2, http, f"{1:016x}")))
+    assert seen(found) == ("otlp-json", 1, 1)
+    [row] = found.records.to_pylist()
+    assert (row["started_earliest"], row["started_latest"]) == (MICROSECONDS, MICROSECONDS)
+    assert (row["model_match"], row["prompt_tokens_min"], row["http_status"]) == (True, 700_000, 200)
+
+
+def test_an_application_record_that_resembles_a_span_stays_one(tmp_path: Path) -> None:
+    record = {"traceId": "t", "id": "1", "timestamp": 1_788_338_472_907, "tags": {"a": "b"}, "model": MODEL, "status": 200,
+              "usage": {"prompt_tokens": 700_000}}  # fmt: skip
+    found = written(tmp_path / "app.jsonl", [record, {**record, "id": "2"}])
+    assert seen(found) == ("app-json", 2, 0)
+
+
+def test_the_call_among_the_spans_of_an_export_request_inside_a_wrapper_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "container.log"
+    stamp = "2026-09-02T08:41:52.1Z stdout F "
+    requests = [
+        export(http(1, 2, 200), chat(2, 700_000), chat(3, 12)), export(chat(4, 900_000, model="gpt-4o")),
+    ]  # fmt: skip
+    path.write_text("".join(stamp + json.dumps(r) + "\n" for r in requests), encoding="utf-8")
+    found = read(path)
+    assert seen(found) == ("cri > otlp-json", 2, 0)
+    [row] = [r for r in found.records.to_pylist() if r["model_match"]]
+    assert (row["prompt_tokens_min"], row["reasons"]) == (700_000, ["calls_in_event:2"])

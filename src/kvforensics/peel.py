@@ -12,8 +12,11 @@ from enum import Enum
 from typing import Any
 
 from kvforensics.decode import decode_unit
+from kvforensics.envelope import Unit
 from kvforensics.layer import Layer, encoded, record_in, without_colours
 from kvforensics.paths import compile_path, lookup
+from kvforensics.span_lines import EXPORTS, line_units
+from kvforensics.views import view
 from kvforensics.wrapper_spec import Wrapper
 
 MAX_LAYERS = 6
@@ -21,7 +24,10 @@ MAX_JOINED = 256 << 20
 MAX_BETWEEN = 16 << 20
 EXCERPT = 200
 MAX_CALLS = 1000
-_PROMPT = (compile_path("**.~usage.~prompt_tokens"), compile_path("**.~usage.~input_tokens"))
+_PROMPT = tuple(map(compile_path, (
+    "**.~usage.~prompt_tokens", "**.~usage.~input_tokens", "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens",
+    "llm.token_count.prompt", "ai.usage.inputTokens", "ai.usage.promptTokens",
+)))  # fmt: skip
 
 Layers = tuple[tuple[Layer, Any], ...]
 
@@ -169,7 +175,20 @@ class Peeler:
                     if layer.is_framing(value):
                         return Peeled(Kind.FRAMING, place, data, layers=layers, reason="preview", pieces=pieces)
                     return self._content(layer, value, data, layers, place, reasons, pieces)
-        return Peeled(Kind.RECORD, place, data, value, layers, reasons=reasons, pieces=pieces)
+        record = Peeled(Kind.RECORD, place, data, value, layers, reasons=reasons, pieces=pieces)
+        return record if not layers or EXPORTS.isdisjoint(value) else self._span(record)
+
+    def _span(self, record: Peeled) -> Peeled:
+        """Of an export request with spans in it, the span that matters most."""
+        spans: list[Peeled] = []
+        for unit in line_units(record.data) or ():
+            decoded = decode_unit(unit.data) if isinstance(unit, Unit) else None
+            if isinstance(unit, Unit) and decoded and decoded.reject is None:
+                value, more = view(("otlp",), decoded.value, unit.context)
+                reasons = (*record.reasons, *decoded.reasons, *more)
+                spans.append(replace(record, data=unit.data, value=value, reasons=reasons))
+        calls = [s for s in spans if _prompt(s.value)] or spans
+        return self._chosen(calls) if calls else record
 
     def _content(
         self, layer: Layer, value: Any, data: bytes, layers: Layers, place: Place, reasons: tuple[str, ...], pieces: int
@@ -243,6 +262,6 @@ class Peeler:
 def _prompt(value: Any) -> float:
     for steps in _PROMPT:
         found = lookup(value, steps)
-        if type(found) in (int, float):
+        if type(found) in (int, float) or (type(found) is str and found.isascii() and found.isdigit()):
             return float(found)
     return 0.0

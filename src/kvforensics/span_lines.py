@@ -23,21 +23,23 @@ from kvforensics.spec import Format
 from kvforensics.ties import id_digests
 from kvforensics.views import hex_id
 
-UNITS = tuple(
+UNITS = (*(
     f"{before}{outer}.{inner}"
-    for before in ("", "[].", "trace.", "data.")
+    for before in ("", "[].", "trace.", "data.", "result.")
     for outer, inner in (
         ("resourceSpans[]", "scopeSpans[].spans[]"), ("resourceSpans[]", "instrumentationLibrarySpans[].spans[]"),
         ("resource_spans[]", "scope_spans[].spans[]"), ("batches[]", "scopeSpans[].spans[]"),
         ("batches[]", "instrumentationLibrarySpans[].spans[]"), ("resourceLogs[]", "scopeLogs[].logRecords[]"),
     )
-)  # fmt: skip
-"""Where spans and log records are in a document."""
+), "data[].spans[]", "spans[]", "[].spans[]", "[][]", "[]")  # fmt: skip
+"""Where spans and log records are in a document: OTLP, then Jaeger and Zipkin."""
 SUMS = "sums_steps"
 """The reason in a record whose counts may add up several calls; `families` settles it."""
 STATUS_KEYS = ("http.response.status_code", "http.status_code")
 MAX_DECISIONS = 1 << 14
-_MARKS = tuple(f'"{name}"'.encode() for name in ("resourceSpans", "resource_spans", "batches", "resourceLogs"))
+EXPORTS = frozenset(("resourceSpans", "resource_spans", "batches", "resourceLogs"))
+"""The names of which an export request has one."""
+_MARKS = tuple(f'"{name}"'.encode() for name in sorted(EXPORTS))
 _STATUS = re.compile(
     rb'"key"\s*+:\s*+"http\.(?:response\.)?status_code"\s*+,\s*+"value"\s*+:\s*+\{\s*+"intValue"\s*+:\s*+"?([1-5]\d\d)\b'
 )

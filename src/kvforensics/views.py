@@ -3,8 +3,8 @@
 Some logs write what they know as lists of named values, or under a key that is itself a value. A view turns such a unit
 into an object that paths can be tried on; a unit that has not that shape stays as it is. Views are named by formats.
 
-    otlp     a span or log record of OpenTelemetry: its attributes as keys of the object (`gen_ai.request.model`), its own
-             fields under `span`, the attributes of its resource under `resource`
+    otlp     a span or log record of OpenTelemetry, or a span of Jaeger or Zipkin: its attributes as keys of the object
+             (`gen_ai.request.model`), its own fields under `span`, the attributes of its resource under `resource`
     mlflow   a span of an MLflow trace: attributes that are JSON kept as text opened, the trace's `info` beside it
     weave    a call of Weave: the usage of its only model as `usage`, with the model's name as `usage.model`
 """
@@ -17,6 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+
+from kvforensics.other_spans import as_otlp
 
 MAX_DEPTH = 64
 Seen = tuple[Any, tuple[str, ...]]
@@ -105,7 +107,8 @@ def is_span(value: Mapping[str, Any]) -> bool:
 
 def _otlp(value: dict[str, Any], context: Sequence[bytes]) -> Seen | None:
     if not is_span(value):
-        return None
+        other = as_otlp(value)
+        return None if other is None else _otlp(other, context)
     found, reasons = attributes(value.get("attributes"))
     own = {_SNAKE.get(k, k): v for k, v in value.items() if k != "attributes"}
     for key in _IDS:

@@ -15,7 +15,7 @@ _NO_PARENT = (
 )  # fmt: skip
 FORMAT = Format(
     name="otlp-json",
-    title="OpenTelemetry traces (OTLP JSON): GenAI, OpenInference, Traceloop",
+    title="OpenTelemetry traces (OTLP JSON, Jaeger, Zipkin): GenAI, OpenInference, Traceloop",
     containers=("lines", "json"),
     units=UNITS,
     view="otlp",
