@@ -6,7 +6,7 @@ Adds what the scanners found to the ledger of each source, gives every record it
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 import pyarrow as pa
@@ -144,7 +144,10 @@ def gather(states: Sequence[SourceState], spool: Spool) -> Ingested:
         if state.plan and fmt:
             inner, fmt = fmt, state.plan.shown(fmt)
             layers = {w.name: w.blind_spots for w in state.plan.wrappers} | {n: f.blind_spots for n, f in known.items()}
-            spots = (*spots, *(spot for n in fmt.split(" > ") if n != inner for spot in layers.get(n, ())))
+            around = [spot for n in fmt.split(" > ") if n != inner for spot in layers.get(n, ())]
+            if inner in known and not known[inner].holds_prompts:
+                around = [replace(spot, hides_long=False) for spot in around]
+            spots = (*spots, *around)
         blind = tuple(s.code for s in spots if s.hides_long)
         if t.sealed.no_key:
             told = f"{counted(t.sealed.no_key, 'record')} of {source.name} with encrypted fields; --private-key FILE opens them"

@@ -24,6 +24,8 @@ MAX_JOINED = 256 << 20
 MAX_BETWEEN = 16 << 20
 EXCERPT = 200
 MAX_CALLS = 1000
+LEFT_OUT = "left_out"
+"""The reason of a line of which the layer around it has kept nothing: it may have been anything, and long ones go first."""
 _PROMPT = tuple(map(compile_path, (
     "**.~usage.~prompt_tokens", "**.~usage.~input_tokens", "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens",
     "llm.token_count.prompt", "ai.usage.inputTokens", "ai.usage.promptTokens",
@@ -220,7 +222,7 @@ class Peeler:
             return next((p for p in inner if p.kind is not Kind.FRAMING), inner[0])
         if wrapper.last_resort:
             return Peeled(Kind.RECORD, place, data, value, layers, reasons=reasons, pieces=pieces)
-        return Peeled(Kind.REJECT, place, data, layers=layers, reason="left_out", pieces=pieces)
+        return Peeled(Kind.REJECT, place, data, layers=layers, reason=LEFT_OUT, pieces=pieces)
 
     def _chosen(self, calls: Sequence[Peeled]) -> Peeled:
         """Of several calls that one event tells of, the one that matters most: on the model, and the longest."""

@@ -17,6 +17,7 @@ from kvforensics.layer import Layer
 from kvforensics.layered import Found, Layered
 from kvforensics.model_id import ModelReader
 from kvforensics.openings import Event, Openings
+from kvforensics.peel import LEFT_OUT
 from kvforensics.raw import Extractor
 from kvforensics.scanned import Scanned, Setting, Tally
 from kvforensics.sieve import Held, Sieve
@@ -211,7 +212,7 @@ class Scanner:
         """A unit that is no record; only the start of it is kept."""
         self.tally.lines += 1
         self.tally.rejected += 1
-        self.tally.mentions = self.tally.mentions or self._reader.mentions(data)
+        self.tally.mentions = self.tally.mentions or reason == LEFT_OUT or self._reader.mentions(data)
         self._rejects.add((line, offset, length, reason, data[:EXCERPT]))
 
     def blanks(self, count: int = 1) -> None:

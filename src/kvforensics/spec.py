@@ -79,6 +79,8 @@ class Format:
 
     The two are one record at the line of the first, with the first's own plain values under `opening`; see `openings`.
     """
+    holds_prompts: bool = True
+    """Whether a record may hold the prompt itself, so that a limit on the length of lines loses those with long prompts."""
     nothing: tuple[str, ...] = ()
     """Texts by which this log says that it has no value, such as `-`."""
     constants: Mapping[str, str] = field(default_factory=dict)

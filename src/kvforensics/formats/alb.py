@@ -35,6 +35,7 @@ FORMAT = Format(
     zone="UTC",
     ids={"x_request_id": ("trace",)},
     aborted_states=("460",),
+    holds_prompts=False,
     framing=(("method", "GET"), ("method", "HEAD"), ("method", "OPTIONS")),
     nothing=("-",),
     blind_spots=(

@@ -34,6 +34,7 @@ FORMAT = Format(
         "client_ip": ("client_ip",),
         "user_agent": ("user_agent",),
     },
+    holds_prompts=False,
     framing=(("method", "GET"), ("method", "HEAD"), ("method", "OPTIONS")),
     nothing=("-",),
     tenant_says="the user of basic authentication, where there is one",

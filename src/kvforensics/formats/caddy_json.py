@@ -30,6 +30,7 @@ FORMAT = Format(
         "cf_ray": ("resp_headers.~cf_ray",), "cf_aig_log_id": ("resp_headers.~cf_aig_log_id",),
         "cf_ai_req_id": ("resp_headers.~cf_ai_req_id",), "trace_id": ("traceID",),
     },
+    holds_prompts=False,
     framing=(("request.method", "GET"), ("request.method", "HEAD"), ("request.method", "OPTIONS")),
     nothing=("-",),
     tenant_says="the authenticated user (`user_id`), where there is one",

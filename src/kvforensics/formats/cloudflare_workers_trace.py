@@ -29,6 +29,7 @@ FORMAT = Format(
             "console_limit",
             "Console text and exceptions of an event share 16,384 characters; what is longer is replaced by a marker, so that "
             "a call with a long prompt may be left without model and tokens.",
+            hides_long=True,
         ),
         BlindSpot("own_console", "Model and tokens are there only if the Worker wrote them to its console."),
     ),

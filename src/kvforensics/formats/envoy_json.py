@@ -30,6 +30,7 @@ FORMAT = Format(
         "user_agent": ("user-agent", "user_agent"),
     },
     ids={"x_request_id": ("x-request-id", "x_request_id", "request_id"), "cf_ray": ("cf-ray", "cf_ray")},
+    holds_prompts=False,
     framing=(("method", "GET"), ("method", "HEAD"), ("method", "OPTIONS")),
     nothing=("-",),
     aborted_states=("dc", "downstreamconnectiontermination", "dr", "downstreamremotereset"),

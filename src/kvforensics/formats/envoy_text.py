@@ -34,6 +34,7 @@ FORMAT = Format(
     },
     ids={"x_request_id": ("request_id",)},
     zone="UTC",
+    holds_prompts=False,
     framing=(("method", "GET"), ("method", "HEAD"), ("method", "OPTIONS")),
     nothing=("-",),
     aborted_states=("dc", "downstreamconnectiontermination", "dr", "downstreamremotereset"),

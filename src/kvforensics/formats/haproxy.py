@@ -30,6 +30,7 @@ FORMAT = Format(
         "node": ("frontend",),
     },
     aborted_states=("c",),
+    holds_prompts=False,
     framing=(("method", "GET"), ("method", "HEAD"), ("method", "OPTIONS")),
     nothing=("-",),
     tenant_says="nothing in this log names a tenant; captured headers have no names",

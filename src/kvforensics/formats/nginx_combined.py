@@ -37,6 +37,7 @@ FORMAT = Format(
         "user_agent": ("user_agent",),
     },
     ids={"x_request_id": ("request_id",)},
+    holds_prompts=False,
     framing=(("method", "GET"), ("method", "HEAD"), ("method", "OPTIONS")),
     nothing=("-",),
     tenant_says="the user of basic authentication, where there is one",

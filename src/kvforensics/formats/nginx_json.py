@@ -35,6 +35,7 @@ FORMAT = Format(
         "x_request_id": ("http_x_request_id", "request_id", "req_id"), "cf_ray": ("upstream_http_cf_ray", "http_cf_ray"),
         "cf_aig_log_id": ("upstream_http_cf_aig_log_id",), "cf_ai_req_id": ("upstream_http_cf_ai_req_id",),
     },
+    holds_prompts=False,
     framing=(("request_method", "GET"), ("request_method", "HEAD"), ("request_method", "OPTIONS")),
     nothing=("-",),
     tenant_says="the user of basic authentication, where there is one",

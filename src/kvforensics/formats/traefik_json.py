@@ -34,6 +34,7 @@ FORMAT = Format(
         "cf_aig_log_id": ("downstream_Cf-Aig-Log-Id", "origin_Cf-Aig-Log-Id"), "trace_id": ("TraceId",),
         "span_id": ("SpanId",),
     },
+    holds_prompts=False,
     framing=(("RequestMethod", "GET"), ("RequestMethod", "HEAD"), ("RequestMethod", "OPTIONS")),
     nothing=("-",),
     tenant_says="the user of basic authentication, where there is one",

@@ -21,6 +21,7 @@ FORMAT = Format(
     fields={
         "end": ("end",), "model": ("path",), "http_status": ("status",), "client_ip": ("client_ip",),
     },
+    holds_prompts=False,
     framing=(("method", "GET"), ("method", "HEAD"), ("method", "OPTIONS")),
     blind_spots=(
         BlindSpot("no_time", "Default lines have no time: they say that there was a request, not when."),

@@ -13,7 +13,9 @@ WRAPPER = Wrapper(
     message=("message",),
     fields={"stamp": ("timestamp",), "node": ("logStreamName",)},
     blind_spots=(
-        BlindSpot("event_limit", "An event holds 256 KB, of late 1 MB; agents cut or split what is longer."),
+        BlindSpot(
+            "event_limit", "An event holds 256 KB, of late 1 MB; agents cut or split what is longer.", hides_long=True,
+        ),
     ),
     export=("aws logs filter-log-events --log-group-name ... --start-time ... --end-time ... > FILE (all pages)",),
     links=("https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_FilterLogEvents.html",),

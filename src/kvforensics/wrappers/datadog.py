@@ -20,7 +20,7 @@ WRAPPER = Wrapper(
         "tag": ("attributes.tags", "tags"),
     },
     blind_spots=(
-        BlindSpot("event_limit", "Log events over 1 MB are cut or refused."),
+        BlindSpot("event_limit", "Log events over 1 MB are cut or refused.", hides_long=True),
         BlindSpot("index_filters", "Exclusion filters of an index keep a sample; archives are written before them."),
     ),
     export=("Prefer the archive of the period; else page through the logs API for the whole period.",),

@@ -14,7 +14,9 @@ WRAPPER = Wrapper(
     fields={"stamp": ("timestamp", "[0]"), "node": ("labels.pod", "labels.host", "labels.hostname")},
     stream=("labels",),
     blind_spots=(
-        BlindSpot("line_size", "Lines over the tenant's `max_line_size` (256 KB unless set) are refused or cut."),
+        BlindSpot(
+            "line_size", "Lines over the tenant's `max_line_size` (256 KB unless set) are refused or cut.", hides_long=True,
+        ),
         BlindSpot("query_limit", "One query answers with `limit` lines at most; compare the first and last time."),
     ),
     export=("logcli query --output=jsonl --forward --limit=0 --from ... --to ... '{app=\"...\"}' > FILE",),
