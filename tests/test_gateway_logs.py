@@ -404,6 +404,14 @@ SERVED = [
     (observation(1, level="ERROR", status_message="HTTP 400", output="", usage_details={}), None),
     (observation(1, level="ERROR", status_message="HTTP 499", output="", usage_details={}), "possible"),
     (observation(1, level="DEFAULT", output="null", usage_details={"input": 702_114}), "possible"),
+    *(
+        ({"started_at": "2026-09-02T08:41:12Z", "model": "@cf/zai-org/glm-5.3", "prompt_tokens": 702_114,
+          "status": status}, expected)
+        for status, expected in (
+            ("200 OK", "affected"), ("HTTP/1.1 200 OK", "affected"), ("400 Bad Request", None), (7, None), (0, "possible"),
+            (-1, "possible"), ("1200 words", "possible"),
+        )
+    ),
 ]  # fmt: skip
 
 

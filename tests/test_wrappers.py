@@ -277,6 +277,17 @@ def test_bunyan_and_pino_are_read_by_their_own_fields_and_by_the_line_they_keep(
     assert found.records["time_basis"].to_pylist() == ["offset", "offset"]
 
 
+def test_a_call_in_fields_of_a_logger_keeps_the_time_of_its_event_beside_other_lines(tmp_path: Path) -> None:
+    kept = {"level": 30, "time": 1788338482027, "msg": json.dumps(CALL)}
+    own = {"time": "2026-09-02T08:41:22Z", "msg": "call", "llm": {k: v for k, v in CALL.items() if k != "started_at"}}
+    dotted = {"@timestamp": "2026-09-02T08:41:22Z", "message": "call"} | {f"llm.{k}": v for k, v in own["llm"].items()}
+    found = read(tmp_path, "".join(f"{json.dumps(r)}\n" for r in (kept, own, dotted)))
+    rows = found.records.sort_by("line").to_pylist()
+    assert [(r["time_basis"], r["http_status"], r["prompt_tokens_max"]) for r in rows] == [
+        ("offset", 200, 702114), ("start-or-end", 200, 702114), ("start-or-end", 200, 702114),
+    ]  # fmt: skip
+
+
 def test_a_worker_event_shows_the_call_that_matters_and_says_that_there_were_more(tmp_path: Path) -> None:
     calls = [json.dumps({**CALL, "usage": {"prompt_tokens": n}}) for n in (12, 702114, 900)]
     event = {

@@ -201,7 +201,10 @@ def _with_unzoned(stated: pl.DataFrame, unstated: pl.DataFrame, zone: str) -> pl
 
 
 def _served(fmt: Format) -> list[pl.Expr]:
-    status = pl.col("http_status").str.extract(r"(\d{3})\s*$").cast(pl.Int32, strict=False)
+    # Of the statuses of several attempts the last one counts; a status line has its words after the number.
+    told = pl.col("http_status")
+    status = pl.coalesce(told.str.extract(r"(\d{3})\s*$"), told.str.extract(r"^\s*(?:HTTP/[0-9.]+ )?([1-5]\d\d) [A-Za-z]"))
+    status = status.cast(pl.Int32, strict=False)
     state = pl.col("state").str.to_lowercase()
     numeric = state.str.extract(r"^(\d{3})$").cast(pl.Int32, strict=False)
     success = pl.col("success").str.to_lowercase().replace_strict(_FLAGS, default=None, return_dtype=pl.Boolean)
@@ -210,7 +213,8 @@ def _served(fmt: Format) -> list[pl.Expr]:
         .when(state.is_in(fmt.aborted_states)).then(pl.lit("aborted"))
         .when(state.is_in(fmt.failed_states)).then(pl.lit("failed"))
         .when(state.is_in(fmt.unset_states)).then(pl.lit("unset"))
-        .when(state.str.contains(r"^-?\d+$")).then(pl.lit("failed"))
+        # A number that is no status of its own log is an error's; zero and what is below it say nothing.
+        .when(state.str.contains(r"^[1-9]\d*$")).then(pl.lit("failed"))
         .when(success).then(pl.lit("ok")).when(~success).then(pl.lit("failed"))
         .when(pl.col("error").is_not_null()).then(pl.lit("failed"))
     )  # fmt: skip

@@ -214,6 +214,9 @@ class Peeler:
             fits = self._looks(body)
             if fits:
                 held = body if fits == 2 else record_in(body)
+                if held is not body and wrapper.last_resort:
+                    # No layer is left around it to know its time.
+                    held = {**{k: v for k, v in body.items() if type(v) not in (dict, list)}, **held}
                 deeper = layers if wrapper.last_resort else (*layers, (layer, value))
                 return Peeled(Kind.RECORD, place, encoded(held), held, deeper, reasons=reasons, pieces=pieces)
         if wrapper.is_record:

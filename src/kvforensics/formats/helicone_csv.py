@@ -41,6 +41,7 @@ FORMAT = Format(
     cache_visible=False,
     ok_states=("200", "201"),
     aborted_states=("-3", "499"),
+    failed_states=("failure", "error", "failed", "-1", "-4"),
     unset_states=("-2",),
     tenant_says="organisation, team, tenant or project in the caller's properties, else the user",
     blind_spots=(
