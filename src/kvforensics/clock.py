@@ -10,7 +10,7 @@ microseconds since 1970-01-01T00:00:00Z, both ends inclusive; what a text leaves
 | `assumed:ZONE` | local time; the zone was stated | its precision |
 | `ambiguous:ZONE` | a local time that came twice there | from the first to the second |
 | `nonexistent:ZONE` | a local time that was skipped there | from the one to the other reading (offset before or after) |
-| `any-offset` | local time, no zone stated | over all offsets in use, -12:00 to +14:00 |
+| `any-offset` | local time, no zone stated, or one by name alone | over all offsets in use, -12:00 to +14:00 |
 | `date-only` | a day | the whole day there; over all offsets where no zone is stated |
 | `missing` | nothing, or nothing readable (then `problem` says why) | none |
 """
@@ -23,7 +23,7 @@ from typing import Final
 import polars as pl
 
 from kvforensics.clock_columns import Decoded, decode
-from kvforensics.clock_text import DAY, HOUR, MINUTE, UNREADABLE, Told, read_text
+from kvforensics.clock_text import DAY, HOUR, MINUTE, UNKNOWN_ZONE_NAME, UNREADABLE, Told, read_text
 from kvforensics.clock_zone import check_zone, day_bounds, local_offsets, stretches
 
 __all__ = ["Reading", "check_zone", "coverage_instant", "read_instant", "read_instants", "telling"]
@@ -67,7 +67,9 @@ def read_instant(text: str | None, zone: str | None) -> Reading:
 
 
 def _place(told: Told, zone: str | None) -> Reading:
-    """The interval in UTC of what a text says."""
+    """The interval in UTC of what a text says. The zone that was stated is for times that name none."""
+    if told.named:
+        zone = None
     offset = 0 if told.offset is None and zone == "UTC" else told.offset
     if told.kind == "date":
         if offset is None and zone is not None:
@@ -83,7 +85,8 @@ def _place(told: Told, zone: str | None) -> Reading:
         basis = f"{kind}:{zone}"
     if told.leap and not _may_be_leap(told.local + 1, east, west, basis):
         return Reading(None, None, "missing", UNREADABLE)
-    return Reading(told.local - east, told.local - west + told.precision - 1, basis)
+    problem = UNKNOWN_ZONE_NAME if told.named else None
+    return Reading(told.local - east, told.local - west + told.precision - 1, basis, problem)
 
 
 def _may_be_leap(end: int, east: int, west: int, basis: str) -> bool:

@@ -12,8 +12,8 @@ Choices that a reader may want to know:
 * A lone `.0` is how floats print whole numbers, so it says nothing about precision.
 * Years before 1973 and 9999 are what machines write for "never" (Go's and .NET's zero time, epoch 0), so they are
   refused as implausible rather than read as far away.
-* An offset in figures is believed, a zone's short name is not: `CST` is three zones. After figures the name is ignored,
-  unless it is UTC and contradicts them.
+* An offset in figures is believed, a zone's short name is not: `CST` is three zones, so any offset is possible. After
+  figures the name is ignored, unless it is UTC and contradicts them.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ _NUMBER: Final = re.compile(r"(-?)([0-9]{1,40})(?:\.([0-9]{1,40}))?(?:[eE]([+-]?
 class Told:
     """What a text says: a time on its own clock, the offset of that clock if told, and how wide the time is.
 
-    `kind` is "clock", "date" or "epoch" (`offset` is 0 for epochs); all times in microseconds. `leap` marks a second 60.
+    `kind` is "clock", "date" or "epoch" (`offset` is 0 for epochs); all times in microseconds. `leap` marks a second 60,
+    `named` a zone that is told by a name which is not believed.
     """
 
     kind: Literal["clock", "date", "epoch"]
@@ -91,6 +92,7 @@ class Told:
     precision: int
     offset: int | None = None
     leap: bool = False
+    named: bool = False
 
 
 def read_text(text: str) -> Told | str:
@@ -146,14 +148,13 @@ def _calendar(part: dict[str, str | None]) -> Told | str:
     offset = _offset(part)
     if isinstance(offset, str):
         return offset
-    if part.get("name"):
-        return UNKNOWN_ZONE_NAME
+    named = bool(part.get("name"))
     local = midnight + hour * HOUR + minute * MINUTE
     if second == 60:
-        return Told("clock", local + MINUTE - 1, SECOND + 1, offset, leap=True)
+        return Told("clock", local + MINUTE - 1, SECOND + 1, offset, leap=True, named=named)
     fraction = part["f"] or ""
     precision = MINUTE if part["s"] is None else 10 ** max(0, 6 - len(fraction))
-    return Told("clock", local + second * SECOND + int(f"{fraction:0<6}"[:6]), precision, offset)
+    return Told("clock", local + second * SECOND + int(f"{fraction:0<6}"[:6]), precision, offset, named=named)
 
 
 def _offset(part: dict[str, str | None]) -> int | str | None:
