@@ -1,9 +1,9 @@
 -- title: The threshold of the node that served each record
 -- question: Which threshold held on the node that served a request, when it was served?
--- parameters: none
+-- parameters: prompt_tokens_over, uncertain_from
 -- limits: Only for incidents that give thresholds by node; other records have no row and take the incident's own. Where
 --   the node or the time is not told, or the node is not one of those named, all that may have held are kept as one
---   range: the highest to be over for sure, the lowest to be under for sure.
+--   range, the incident's own among them: the highest to be over for sure, the lowest to be under for sure.
 WITH keyed AS (
     SELECT
         source, line, started_earliest, started_latest,
@@ -20,16 +20,27 @@ placed AS (
             WHEN k.told IS NULL AND k.file IN (SELECT node FROM node_thresholds) THEN k.file
         END AS node
     FROM keyed AS k
+),
+held AS (
+    SELECT
+        p.source, p.line, t.prompt_tokens_over, t.uncertain_from,
+        -- The own one holds on nodes without one, and at times for which a node has none.
+        p.node IS NOT NULL
+        AND (t.since_us IS NULL OR coalesce(p.started_earliest >= t.since_us, FALSE))
+        AND (t.until_us IS NULL OR coalesce(p.started_latest < t.until_us, FALSE)) AS for_sure
+    FROM placed AS p
+    JOIN node_thresholds AS t
+        ON (p.node IS NULL OR t.node = p.node)
+        AND (p.started_latest IS NULL OR t.since_us IS NULL OR p.started_latest >= t.since_us)
+        AND (p.started_earliest IS NULL OR t.until_us IS NULL OR p.started_earliest < t.until_us)
 )
 SELECT
-    p.source,
-    p.line,
-    max(t.prompt_tokens_over) AS prompt_tokens_over,
-    min(t.uncertain_from) AS uncertain_from
-FROM placed AS p
-JOIN node_thresholds AS t
-    ON (p.node IS NULL OR t.node = p.node)
-    AND (p.started_latest IS NULL OR t.since_us IS NULL OR p.started_latest >= t.since_us)
-    AND (p.started_earliest IS NULL OR t.until_us IS NULL OR p.started_earliest < t.until_us)
-GROUP BY p.source, p.line
-ORDER BY p.source, p.line
+    source,
+    line,
+    greatest(
+        max(prompt_tokens_over), CASE WHEN NOT bool_or(for_sure) THEN $prompt_tokens_over END
+    ) AS prompt_tokens_over,
+    least(min(uncertain_from), CASE WHEN NOT bool_or(for_sure) THEN $uncertain_from END) AS uncertain_from
+FROM held
+GROUP BY source, line
+ORDER BY source, line

@@ -24,6 +24,7 @@ from kvforensics.store import Store
 CASES = Path(__file__).parent / "queries"
 NUMBERS = ("n", "call", "carrier", "label", "target", "counted", "twin", "repeats", "one", "other")
 PARAMETERS = {
+    "105_thresholds": {f: getattr(SmallIncident(), f) for f in query("105_thresholds").parameters},
     "110_parts": {f: getattr(SmallIncident(), f) for f in query("110_parts").parameters},
     "303_outside": {"off_model_dropped": 2},
     "312_tenant_table": {"most": 2, "evidence": 2},

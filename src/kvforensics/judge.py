@@ -134,13 +134,13 @@ def part(store: Store, incident: Incident, name: str = "parts", ask: Ask = query
         for n in incident.nodes for host in n.names
     ]  # fmt: skip
     store.register("node_thresholds", pa.Table.from_pylist(thresholds, schema=_THRESHOLDS))
-    _create(store, ask, ("thresholds", "105_thresholds"))
+    own: dict[str, Value] = {"prompt_tokens_over": incident.prompt_tokens_over, "uncertain_from": incident.uncertain_from}
+    store.create_table_as("thresholds", ask("105_thresholds"), own)
     store.create_table_as(name, ask("110_parts"), {
         "start_us": incident.start_us,
         "end_us": incident.end_us,
         "uncertain_until_us": incident.uncertain_until_us,
-        "prompt_tokens_over": incident.prompt_tokens_over,
-        "uncertain_from": incident.uncertain_from,
+        **own,
     })  # fmt: skip
 
 
