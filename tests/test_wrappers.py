@@ -288,6 +288,20 @@ def test_a_call_in_fields_of_a_logger_keeps_the_time_of_its_event_beside_other_l
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "header",
+    ["Sep  2 10:41:22 web1 nginx: ", "<190>Sep 12 10:41:22 web1 nginx: ", "2026-09-02T10:41:22.1+02:00 web1 nginx[3]: ",
+     "<190>1 2026-09-02T10:41:22+02:00 web1 nginx 3 - - "],
+)  # fmt: skip
+def test_lines_sent_through_syslog_are_read(tmp_path: Path, header: str) -> None:
+    access = (
+        '192.0.2.1 - team-a [02/Sep/2026:08:41:22 +0000] "POST /ai/run/@cf/zai-org/glm-5.3 HTTP/1.1" 200 512 "-" "curl/8"'
+    )
+    found = read(tmp_path, f"{header}{access}\n{header}{json.dumps(CALL)}\n")
+    rows = found.records.sort_by("line").to_pylist()
+    assert [(r["format"], r["tenant"]) for r in rows] == [("nginx-combined", "team-a"), ("app-json", "team-a")]
+
+
 def test_a_worker_event_shows_the_call_that_matters_and_says_that_there_were_more(tmp_path: Path) -> None:
     calls = [json.dumps({**CALL, "usage": {"prompt_tokens": n}}) for n in (12, 702114, 900)]
     event = {
