@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kvforensics.decode import decode_unit
-from kvforensics.envelope import ELEMENT, compile_envelope
+from kvforensics.envelope import ELEMENT
+from kvforensics.envelope_forms import LISTS, forms_of, may_lead, tells_a_call
 from kvforensics.framing import newline_of
 from kvforensics.framing_csv import Dialect, csv_blocks, parse_rows, sniff_dialect
 from kvforensics.framing_json import Unit, json_units
@@ -88,11 +89,14 @@ def _weight(plan: Plan) -> tuple[int, int]:
     """Prefer what explains more of the sample, a product's own format above all.
 
     Between equals lines win, unless the only line that is a record is not the first: the one row of a page may stand alone
-    on a line.
+    on a line. Home-made records in an envelope win too, as the envelope alone is no record of theirs.
     """
     best = plan.counts[0][1]
     specific = bool(plan.names) or not plan.main.startswith("app-json")
     preference = 1 if plan.container != "lines" else 2 if plan.first_is_record or best > 1 else 0
+    if plan.other_form:
+        # A product that has an envelope of its own is nearer to it than one that has none.
+        preference = 3 if not specific else 0 if len(plan.units) < len(LISTS) else -1
     return (best * (2 if specific else 1), preference)
 
 
@@ -154,23 +158,25 @@ def _seen(lines: Sequence[bytes]) -> int:
 def _document_plans(text: bytes, formats: Sequence[Format]) -> list[Plan]:
     plans = []
     samples: dict[tuple[str, ...], tuple[list[tuple[Any, tuple[bytes, ...]]], int]] = {}
-    for units in dict.fromkeys(f.units for f in formats if "json" in f.containers):
-        here = [f for f in formats if f.units == units]
+    for given in dict.fromkeys(f.units for f in formats if "json" in f.containers):
+        here = [f for f in formats if f.units == given]
         views = views_of(here)
-        led = tuple(path for path in units if _may_lead(path, text))
-        if led not in samples:
-            samples[led] = _document_sample(text, led)
-        sample, seen = samples[led]
-        records = [view(views, value, context)[0] for value, context in sample]
-        plan = _plan("json", records, here, ("json",), seen=seen, units=units)
-        if plan:
-            plans.append(plan)
+        for units in forms_of(given, text):
+            led = tuple(path for path in units if may_lead(path, text))
+            if led not in samples:
+                samples[led] = _document_sample(text, led)
+            sample, seen = samples[led]
+            other = units != given
+            records = [view(views, value, context)[0] for value, context in sample if not (other and tells_a_call(context))]
+            plan = _plan("json", records, here, ("json",), seen=seen, units=units)
+            if plan:
+                plans.append(replace(plan, other_form=other))
     return plans
 
 
 def _goes_deeper(units: Sequence[str], text: bytes) -> bool:
     """Whether any of the envelope paths leads below the top of documents."""
-    return any(path not in ("", ELEMENT) and _may_lead(path, text) for path in units)
+    return any(path not in ("", ELEMENT) and may_lead(path, text) for form in forms_of(tuple(units), text) for path in form)
 
 
 def _document_sample(text: bytes, units: tuple[str, ...]) -> tuple[list[tuple[Any, tuple[bytes, ...]]], int]:
@@ -185,12 +191,6 @@ def _document_sample(text: bytes, units: tuple[str, ...]) -> tuple[list[tuple[An
         if len(records) >= SAMPLE_RECORDS or (not records and seen >= SAMPLE_RECORDS):
             break
     return records, seen
-
-
-def _may_lead(path: str, text: bytes) -> bool:
-    """Whether an envelope path can lead anywhere: whether its keys are in the text at all."""
-    keys = [step for step in compile_envelope(path) if step not in (ELEMENT, "*")]
-    return b"\\u" in text or all(b'"' + key.encode() + b'"' in text for key in keys)
 
 
 def layered_plan(sample: Sample, formats: Sequence[Format], wrappers: Sequence[Wrapper], base: Plan) -> list[Plan]:

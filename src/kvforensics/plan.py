@@ -22,6 +22,8 @@ class Plan:
     units: tuple[str, ...] = ("",)
     dialect: Dialect | None = None
     first_is_record: bool = False
+    other_form: bool = False
+    """Whether the units are not where the formats have them (see `envelope_forms`)."""
     layered: bool = False
     """Whether lines may be in wrappers or be text."""
     wrappers: tuple[Wrapper, ...] = ()
