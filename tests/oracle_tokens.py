@@ -44,7 +44,7 @@ def count(text: str | None, absurd_over: int | None) -> tuple[int | None, str | 
 
 def read(
     record: Mapping[str, str | None], rule: str | None, allowance: int, absurd_over: int | None, *, cache_visible: bool,
-    own_total: bool, estimate: bool, total_is_sum: bool = False,
+    own_total: bool, estimate: bool, total_is_sum: bool = False, cache_always_told: bool = False,
 ) -> Answer:  # fmt: skip
     answer = Answer()
     values: dict[str, int | None] = {}
@@ -59,6 +59,10 @@ def read(
     cache = read_ + write
     cache_broken = bool(flaws["cache_read"] or flaws["cache_write"])
     rest = total - output if total is not None and output is not None else None
+    proves = rule not in ("split", "unproven")
+    untold = values["cache_read"] is None and values["cache_write"] is None
+    if cache_always_told:
+        cache_visible = not untold
 
     if field_ is not None and (field_ > 0 or cache > 0):
         if read_ > field_ or write > field_:
@@ -66,13 +70,13 @@ def read(
         elif total_is_sum:
             if total is not None and rest is not None and total >= field_ and rest < field_ + cache:
                 rule = "inclusive"
-        elif own_total and rest == field_:
+        elif own_total and proves and rest == field_:
             rule = "inclusive"
-        elif own_total and rest == field_ + cache:
+        elif own_total and proves and rest == field_ + cache:
             rule = "exclusive"
         if rule == "inclusive":
             answer.low, answer.high, answer.basis = field_, field_, "reported"
-        elif rule == "exclusive":
+        elif rule in ("exclusive", "split"):
             answer.low = answer.high = field_ + cache
             answer.basis = "reported+cache" if cache else "reported"
             if cache_broken or not cache_visible:
@@ -80,8 +84,10 @@ def read(
         else:
             answer.low, answer.high = field_, field_ + cache
             answer.basis = "uncertain-cache-rule" if cache else "reported"
-            if cache_broken:
+            if cache_broken or (rule == "unproven" and untold):
                 answer.high, answer.basis = None, "uncertain-cache-rule"
+        if own_total and not total_is_sum and proves and rest is not None and answer.high is not None and rest > answer.high:
+            answer.high, answer.basis = rest, "uncertain-cache-rule"
     elif rest is not None and rest < 0:
         answer.problems.append("tokens_contradict")
     elif rest is not None and rest > 0:

@@ -166,7 +166,8 @@ RECORD = st.fixed_dictionaries(
 @settings(max_examples=cases(120), deadline=None, derandomize=True)
 @given(
     records=st.lists(
-        st.tuples(RECORD, st.sampled_from(["inclusive", "exclusive", "unknown", None])), min_size=1, max_size=20
+        st.tuples(RECORD, st.sampled_from(["inclusive", "exclusive", "split", "unproven", "unknown", None])),
+        min_size=1, max_size=20
     ),
     allowance=st.sampled_from([0, 3, 4096]),
     absurd_over=st.sampled_from([None, 16 * 1_048_576, 11]),
@@ -174,15 +175,19 @@ RECORD = st.fixed_dictionaries(
     own_total=st.booleans(),
     estimate=st.booleans(),
     total_is_sum=st.booleans(),
+    cache_always_told=st.booleans(),
 )
 def test_the_vectorised_reading_agrees_with_the_slow_one(
     records: list[tuple[dict[str, str | None], str | None]], allowance: int, absurd_over: int | None, *, cache_visible: bool,
-    own_total: bool, estimate: bool, total_is_sum: bool,
+    own_total: bool, estimate: bool, total_is_sum: bool, cache_always_told: bool,
 ) -> None:  # fmt: skip
     raw = batch(*(r for r, _ in records)).with_columns(
         pl.Series("rule_text", [rule for _, rule in records], dtype=pl.String)
     )
-    options = {"cache_visible": cache_visible, "own_total": own_total, "estimate": estimate, "total_is_sum": total_is_sum}
+    options = {
+        "cache_visible": cache_visible, "own_total": own_total, "estimate": estimate, "total_is_sum": total_is_sum,
+        "cache_always_told": cache_always_told,
+    }  # fmt: skip
     limits = TokenLimits(allowance, absurd_over)
     frame = read_tokens(raw, rule=pl.col("rule_text"), incident_limits=limits, **options)
     slow = [oracle_tokens.read(r, rule, allowance, absurd_over, **options).row() for r, rule in records]

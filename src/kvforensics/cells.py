@@ -75,7 +75,7 @@ def key_pattern(step: str) -> str | None:
         return None
     if step[0] != "~":
         return either_pattern(re.escape(step), r"\\u")
-    return either_pattern("(?i)" + "[-_]*".join(re.escape(c) for c in fold(step[1:])), r"\\u")
+    return either_pattern("(?i)" + "[-_ ]*".join(re.escape(c) for c in fold(step[1:])), r"\\u")
 
 
 def either_pattern(one: str | None, other: str | None) -> str | None:

@@ -19,8 +19,11 @@ DELIMITERS = (b",", b";", b"\t", b"|")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|\d{1,2}/\d{1,2}/\d{2,4}")
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*")
 _SNIFFED_ROWS = 50
+_MOST_ABOVE = 3
+_LEAST_WIDTH = 3
 _MARK = b"\x01"
 """Stands for a doubled quote; text that has it is read row by row."""
+_NULL_MARK = rb"\N"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,8 @@ class Dialect:
     header: bool = True
     columns: tuple[str, ...] = ()
     newline: bytes = b"\n"
+    lead: int = 0
+    """How many rows there are above the header, such as a title or `sep=;`."""
 
 
 @lru_cache(maxsize=64)
@@ -66,12 +71,23 @@ def _cell_pattern(delimiter: bytes, quote: bytes) -> re.Pattern[bytes]:
 
 
 def sniff_dialect(head: bytes) -> Dialect | None:
-    """The dialect that splits the first rows into the most columns, equal in number; None where none gives two."""
+    """The dialect that splits the first rows into the most columns, equal in number; None where none gives two.
+
+    Where the first row is no part of any table, a few rows above a header are passed over.
+    """
     text = head.removeprefix(UTF8_BOM)
     newline = newline_of(text)
+    read = [(d, *_first_rows(text, Dialect(d, newline=newline))) for d in DELIMITERS]
+    plain = _widest([(d, 0, rows) for d, _, rows in read], newline)
+    if plain is not None:
+        return plain
+    below = [(d, numbers, rows, _above_header(rows)) for d, numbers, rows in read]
+    return _widest([(d, numbers[above], rows[above:]) for d, numbers, rows, above in below if above], newline)
+
+
+def _widest(tables: list[tuple[bytes, int, list[list[str]]]], newline: bytes) -> Dialect | None:
     best: tuple[float, int, Dialect] | None = None
-    for delimiter in DELIMITERS:
-        rows = _first_rows(text, Dialect(delimiter, newline=newline))
+    for delimiter, lead, rows in tables:
         if not rows or len(rows[0]) < 2:
             continue
         width = len(rows[0])
@@ -79,14 +95,25 @@ def sniff_dialect(head: bytes) -> Dialect | None:
         header = _is_header(rows[0])
         columns = tuple(rows[0]) if header else tuple(f"column_{i + 1}" for i in range(width))
         if best is None or (same, width) > best[:2]:
-            best = (same, width, Dialect(delimiter, b'"', header, columns, newline))
+            best = (same, width, Dialect(delimiter, b'"', header, columns, newline, lead))
     return best[2] if best and best[0] >= 0.5 else None
 
 
-def _first_rows(text: bytes, dialect: Dialect) -> list[list[str]]:
+def _above_header(rows: list[list[str]]) -> int:
+    """How many rows stand above a header that all rows behind it fit, and are of another width."""
+    for above in range(1, min(_MOST_ABOVE + 1, len(rows) - 1)):
+        width = len(rows[above])
+        if width >= _LEAST_WIDTH and len(rows[0]) < width and all(len(r) == width for r in rows[above:]):
+            return above if _is_header(rows[above]) else 0
+    return 0
+
+
+def _first_rows(text: bytes, dialect: Dialect) -> tuple[list[int], list[list[str]]]:
+    """The first rows that are not empty, and how many rows there are before each."""
     pattern = row_pattern(dialect)
     rows: list[list[str]] = []
-    at = 0
+    numbers: list[int] = []
+    at = number = 0
     while at < len(text) and len(rows) < _SNIFFED_ROWS and (match := pattern.match(text, at)):
         if match.end() == len(text) and rows and not match.group().endswith(dialect.newline):
             break  # most likely cut by the end of the head
@@ -94,7 +121,9 @@ def _first_rows(text: bytes, dialect: Dialect) -> list[list[str]]:
         at = match.end()
         if any(cells):
             rows.append(cells)
-    return rows
+            numbers.append(number)
+        number += 1
+    return numbers, rows
 
 
 def cells_of(row: bytes, dialect: Dialect) -> list[str]:
@@ -214,7 +243,7 @@ def regular_frame(data: bytes, height: int, dialect: Dialect) -> pl.DataFrame | 
         return None
     if frame.shape != (height, len(dialect.columns)):
         return None
-    return _nulls(frame)
+    return _nulls(frame, marked=_NULL_MARK in data)
 
 
 def read_cells(rows: list[bytes], dialect: Dialect) -> list[list[str]]:
@@ -242,9 +271,11 @@ def frame_of(rows: list[list[str]], dialect: Dialect) -> pl.DataFrame:
     frame = pl.DataFrame(
         {name: pl.Series(name, list(column), dtype=pl.String) for name, column in zip(names, columns, strict=True)}
     )
-    return _nulls(frame)
+    return _nulls(frame, marked=True)
 
 
-def _nulls(frame: pl.DataFrame) -> pl.DataFrame:
-    """An empty cell says nothing."""
+def _nulls(frame: pl.DataFrame, *, marked: bool) -> pl.DataFrame:
+    r"""An empty cell says nothing, and neither does `\N`, by which databases write that there is no value."""
+    if marked:
+        frame = frame.with_columns(pl.when(pl.all() != _NULL_MARK.decode()).then(pl.all()).name.keep())
     return frame.with_columns(pl.when(pl.all() != "").then(pl.all()).name.keep())

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from kvforensics.decode import decode_unit
 from kvforensics.envelope import ELEMENT
-from kvforensics.envelope_forms import LISTS, forms_of, may_lead, tells_a_call
+from kvforensics.envelope_forms import LISTS, forms_of, is_bare, may_lead, tells_a_call
 from kvforensics.framing import newline_of
 from kvforensics.framing_csv import Dialect, csv_blocks, parse_rows, sniff_dialect
 from kvforensics.framing_json import Unit, json_units
@@ -62,7 +62,9 @@ def ranked_plans(
         plans += _lines_plan(text, newline, formats, wrappers, whole=whole)
         plans += _csv_plan(text, formats, wrappers)
         # A banner before documents.
-        plans += _wrapped_documents(text, formats, wrappers) if b"\n{" in text else []
+        if b"\n{" in text:
+            plans += _wrapped_documents(text, formats, wrappers)
+            plans += _document_plans(text, [f for f in formats if not is_bare(f.units) and _goes_deeper(f.units, text)])
     return tuple(sorted(plans, key=_weight, reverse=True))
 
 
@@ -94,8 +96,7 @@ def _weight(plan: Plan) -> tuple[int, int]:
     best = plan.counts[0][1]
     specific = bool(plan.names) or not plan.main.startswith("app-json")
     preference = 1 if plan.container != "lines" else 2 if plan.first_is_record or best > 1 else 0
-    if plan.other_form:
-        # A product that has an envelope of its own is nearer to it than one that has none.
+    if plan.other_form:  # a product that has an envelope of its own is nearer to it than one that has none
         preference = 3 if not specific else 0 if len(plan.units) < len(LISTS) else -1
     return (best * (2 if specific else 1), preference)
 
@@ -289,8 +290,8 @@ def _plan(
             counts[winner.format.name] = counts.get(winner.format.name, 0) + 1
     if not counts:
         return None
-    order = {e.format.name: i for i, e in enumerate(tried)}
-    ranked = sorted(counts.items(), key=lambda item: (-item[1], order[item[0]]))
+    order = [e.format.name for e in tried]
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], order.index(item[0])))
     fallback = [e.format for e in tried if e.format.name.startswith("app-json")]
     # What shares a view is one kind of log: the spans that come later may be those of another of its formats.
     kin = {e.format.view for e in tried if e.format.name in counts and e.format.view}

@@ -29,6 +29,11 @@ def forms_of(units: tuple[str, ...], text: bytes) -> tuple[tuple[str, ...], ...]
     return tuple(form for form in forms if form is units or any(may_lead(path, text) for path in form if path not in units))
 
 
+def is_bare(units: Sequence[str]) -> bool:
+    """Whether a format has no envelope of its own."""
+    return tuple(units) == _BARE
+
+
 def may_lead(path: str, text: bytes) -> bool:
     """Whether an envelope path can lead anywhere: whether its keys are in the text at all."""
     keys = [step for step in compile_envelope(path) if step not in (ELEMENT, "*")]

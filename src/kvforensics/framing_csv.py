@@ -163,13 +163,14 @@ def parse_rows(block: Block, dialect: Dialect) -> Rows:
     if block.reject:
         reject = RowReject(block.first_line, block.offset, block.length, block.reject, block.data[:EXCERPT])
         return Rows(frame_of([], dialect), [], [], [], [reject], 0, 0, {})
-    if block.is_plain or are_plain_lines(block.data, dialect):
+    plain = not (dialect.lead and block.first_line == 1)
+    if plain and (block.is_plain or are_plain_lines(block.data, dialect)):
         fast = _rows(block, block.data.splitlines(keepends=True), dialect)
         if fast is not None:
             return fast
     rows = split_rows(block.data, dialect)
     width = len(dialect.columns)
-    fast = _regular_rows(block, rows, dialect)
+    fast = _regular_rows(block, rows, dialect) if plain else None
     if fast is not None:
         return fast
     lines: list[int] = []
@@ -181,7 +182,7 @@ def parse_rows(block: Block, dialect: Dialect) -> Rows:
     blank = framing = 0
     at = block.offset
     for number, (raw, cells) in enumerate(zip(rows, read_cells(rows, dialect), strict=True), block.first_line):
-        if number == 1 and dialect.header:
+        if number <= dialect.lead + dialect.header and raw.strip():
             framing += 1
         elif not raw.strip():
             blank += 1

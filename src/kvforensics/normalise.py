@@ -42,12 +42,22 @@ class Located:
 
 
 def read_model(raw: pl.DataFrame, fmt: Format, reader: ModelReader) -> pl.Series:
-    """Whether each record is on the affected model, once for each distinct spelling."""
-    keys = raw.select("model", "provider", "host")
+    """Whether each record is on the affected model, once for each distinct spelling.
+
+    Where the name that was asked for leaves it open, such as a route, the name in the answer decides.
+    """
+    match = _matches(raw, fmt, reader, "model")
+    if match.null_count() == 0 or raw["answer_model"].null_count() == raw.height:
+        return match
+    return match.fill_null(_matches(raw, fmt, reader, "answer_model"))
+
+
+def _matches(raw: pl.DataFrame, fmt: Format, reader: ModelReader, name: str) -> pl.Series:
+    keys = raw.select(name, "provider", "host")
     distinct = keys.unique()
     verdicts = [reader.read(m, p, h, provider_serves=fmt.provider_serves) for m, p, h in distinct.iter_rows()]
     known = distinct.with_columns(pl.Series("model_match", verdicts, dtype=pl.Boolean))
-    joined = keys.join(known, on=["model", "provider", "host"], how="left", nulls_equal=True, maintain_order="left")
+    joined = keys.join(known, on=[name, "provider", "host"], how="left", nulls_equal=True, maintain_order="left")
     return joined["model_match"]
 
 
@@ -115,9 +125,10 @@ def _limits(incident: Incident) -> TokenLimits:
 
 
 def _tokens(raw: pl.DataFrame, fmt: Format, limits: TokenLimits) -> pl.DataFrame:
+    rule = pl.col("cache_rule").fill_null(fmt.cache_rule) if "cache_rule" in raw.columns else fmt.cache_rule
     return read_tokens(
-        raw, rule=pl.col("cache_rule") if fmt.cache_rules else fmt.cache_rule, incident_limits=limits,
-        cache_visible=fmt.cache_visible, own_total=fmt.own_total, estimate=False,
+        raw, rule=rule, incident_limits=limits,
+        cache_visible=fmt.cache_visible, cache_always_told=fmt.cache_always_told, own_total=fmt.own_total, estimate=False,
         total_is_sum=fmt.total_is_sum,
     )  # fmt: skip
 

@@ -1,9 +1,9 @@
 """Where in a parsed record is a field?
 
 A path is dotted (`usage.prompt_tokens`). Each step may be nested or flat (`llm.model` finds `{"llm": {"model": 1}}` and
-`{"llm.model": 1}`), may go through JSON kept as text and through server-sent events kept as text (the last event with a
-`usage` wins), and a list of one stands for its element. `[n]` picks a list element, a step that starts with `~` ignores
-case, `-` and `_`, and `**` looks breadth first at any depth.
+`{"llm.model": 1}`), may go through JSON kept as text, and a list of one stands for its element. So does the event that tells
+the usage for a whole stream, be it server-sent events kept as text or a list of chunks. `[n]` picks a list element, a step
+that starts with `~` ignores case, `-`, `_` and spaces, and `**` looks breadth first at any depth.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def compile_path(path: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 14)
 def fold(name: str) -> str:
-    """A name without case, dashes and underscores."""
-    return name.lower().replace("-", "").replace("_", "")
+    """A name without case, dashes, underscores and spaces."""
+    return name.lower().replace("-", "").replace("_", "").replace(" ", "")
 
 
 def embedded(text: str) -> Any:
@@ -47,16 +47,35 @@ def embedded(text: str) -> Any:
 
 
 def _last_event(text: str) -> Any:
+    """The last event that tells its usage; Anthropic's streams tell the prompt in their first one, with the message itself."""
     last: Any = None
+    message: dict[str, Any] = {}
     for line in text.splitlines():
         if line.startswith("data:") and line[5:].lstrip().startswith("{"):
             try:
                 event = _decode(line[5:])
             except (msgspec.DecodeError, RecursionError):
                 continue
+            if isinstance(event, dict) and event.get("type") == "message_start" and isinstance(event.get("message"), dict):
+                message = event["message"]
             if isinstance(event, dict) and (event.get("usage") or not isinstance(last, dict) or not last.get("usage")):
                 last = event
-    return last
+    return _with_message(message, last) if message else last
+
+
+def _with_message(message: Mapping[str, Any], last: Any) -> dict[str, Any]:
+    """The message that a stream began with and the counts that it ended with."""
+    counts = [u for u in (message.get("usage"), last.get("usage")) if isinstance(u, dict)]
+    return {**message, "usage": {name: n for usage in counts for name, n in usage.items() if n is not None}}
+
+
+def last_chunk(values: list[Any]) -> Any:
+    """Of the chunks of a stream the last that tells its usage, None where that is no such list."""
+    if not all(type(v) is dict and "choices" in v for v in values):
+        return None
+    if not any(type(c) is dict and "delta" in c for v in values for c in v["choices"] or () if type(v["choices"]) is list):
+        return None
+    return next((v for v in reversed(values) if type(v.get("usage")) is dict and v["usage"]), None)
 
 
 def lookup(value: Any, steps: tuple[str, ...]) -> Any:
@@ -69,7 +88,7 @@ def lookup(value: Any, steps: tuple[str, ...]) -> Any:
                 index = int(step[1:-1])
                 value = value[index] if index < len(value) else None
                 continue
-            value = value[0] if len(value) == 1 else None
+            value = value[0] if len(value) == 1 else last_chunk(value)
             if type(value) is str:
                 value = embedded(value)
         if type(value) is not dict:

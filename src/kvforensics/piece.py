@@ -72,7 +72,7 @@ def scan_piece(piece: Piece, stream: Readable | None = None) -> Scanned:
     elif piece.kind == "rows" and plan.dialect:
         # The header is in the first piece only.
         before = piece.blocks[0].first_line - 1
-        dialect = replace(plan.dialect, header=plan.dialect.header and not before)
+        dialect = replace(plan.dialect, header=plan.dialect.header and not before, lead=0 if before else plan.dialect.lead)
         scan_csv(scanner, (replace(b, first_line=b.first_line - before) for b in piece.blocks), dialect)
     elif piece.kind == "parquet" and piece.path:
         scan_parquet(scanner, piece.path, piece.offset, piece.length or None)

@@ -5,6 +5,7 @@ Runs a `Format` over decoded JSON values and gives one text column a slot: the r
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,13 +16,13 @@ from kvforensics.paths import compile_path, embedded, fold, lookup, text_of
 from kvforensics.shapes import Place, ShapeCache, places
 from kvforensics.slot_text import TICKS, slot_text
 from kvforensics.spec import ID_KINDS, SLOTS, Format
-from kvforensics.terms import compile_term, compile_terms, meets
+from kvforensics.terms import compile_terms, meets
 from kvforensics.value_reading import READINGS
 
 SPECIAL = ("output", "error", "duration", "first_token", "tag")
 RAW_COLUMNS = (*SLOTS, *(f"id_{kind}" for kind in ID_KINDS))
 ID_COLUMNS = ("record_id", *(f"id_{kind}" for kind in ID_KINDS))
-TELLING = frozenset((*ID_COLUMNS, "model", "provider", "host", "start", "stamp", "end", "sample_interval"))
+TELLING = frozenset((*ID_COLUMNS, "model", "answer_model", "provider", "host", "start", "stamp", "end", "sample_interval"))
 """The slots of which something stays when a record is left out."""
 
 Path = tuple[str, ...]
@@ -38,6 +39,8 @@ class Extractor:
         self.slots |= {
             f"id_{kind}": tuple(_with_unit(p, "") for p in paths) for kind, paths in fmt.ids.items() if kind in ID_KINDS
         }
+        if fmt.cache_rules:
+            self.slots["cache_rule"] = tuple(_rule(term, rule) for term, rule in fmt.cache_rules)
         if tenant_by and tenant_by not in ("tenant", "key", "user", "client_ip", "user_agent", "node"):
             self.slots["tenant"] = (_with_unit(tenant_by, ""),)
         self.signature = tuple(tuple(_term(term) for term in terms) for terms in fmt.signature)
@@ -55,7 +58,6 @@ class Extractor:
         self._keys = tuple(frozenset(path[0] for path, _ in terms) for terms in self.signature) if plain else None
         self._framing = tuple((*_with_unit(path, ""), wanted) for path, wanted in fmt.framing)
         self._requests, self._sums = compile_terms(fmt.requests), compile_terms(fmt.sums)
-        self._rules = tuple((compile_term(term), rule) for term, rule in fmt.cache_rules)
 
     @property
     def deciding(self) -> tuple[Path, ...]:
@@ -96,7 +98,7 @@ class Extractor:
         if fmt.view or fmt.opening or fmt.aggregates or self._requests:
             return None
         opened = frozenset(self._opened) if self._search else frozenset()
-        return Asked(self.slots, self.signature, self._framing, opened, not (self._sums or self._rules))
+        return Asked(self.slots, self.signature, self._framing, opened, not self._sums)
 
     def adds_up(self, record: Any) -> bool:
         """Whether the unit may be a sum of several model calls."""
@@ -113,11 +115,7 @@ class Extractor:
         else:
             heads = _Heads(records)
             columns = {slot: _column(slot, paths, heads) for slot, paths in slots.items()}
-        frame = raw_batch(columns, len(records), self.format.constants, self.format.nothing)
-        if telling or not self._rules:
-            return frame
-        rules = [next((rule for term, rule in self._rules if term.holds(r)), self.format.cache_rule) for r in records]
-        return frame.with_columns(pl.Series("cache_rule", rules, dtype=pl.String))
+        return raw_batch(columns, len(records), self.format.constants, self.format.nothing)
 
     def _by_shape(
         self, records: Sequence[Any], slots: Mapping[str, tuple[tuple[Path, str], ...]]
@@ -282,6 +280,12 @@ def raw_batch(
 def _with_unit(path: str, default: str) -> tuple[Path, str]:
     name, _, unit = path.partition("|")
     return compile_path(name), unit or default
+
+
+def _rule(term: str, rule: str) -> tuple[Path, str]:
+    """A path to what a cache rule looks at, and the reading that gives the rule where it has the form."""
+    path, _, form = term.partition("=")
+    return compile_path(path), f"/(?i)^{fnmatch.translate(form or '*')}/={rule}"
 
 
 def _term(term: str) -> tuple[Path, bool]:

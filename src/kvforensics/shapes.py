@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from kvforensics.paths import MAX_DEPTH, MAX_NODES, fold
+from kvforensics.paths import MAX_DEPTH, MAX_NODES, fold, last_chunk
 
 Place = tuple[str | int, ...]
 MAX_SHAPES = 512
@@ -81,9 +81,11 @@ def places(value: Any, steps: Sequence[str], prefix: Place = ()) -> Iterator[Pla
                     return
                 value, prefix = value[index], (*prefix, index)
                 continue
-            if len(value) != 1:
+            only = value[0] if len(value) == 1 else last_chunk(value)
+            if only is None:
                 return
-            value, prefix = value[0], (*prefix, 0)
+            at_place = next(i for i, v in enumerate(value) if v is only)
+            value, prefix = only, (*prefix, at_place)
         if type(value) is not dict:
             return
         if step == "**":

@@ -13,7 +13,7 @@ SLOTS = (
     "record_id", "start", "end", "stamp", "duration", "model", "provider", "host", "prompt", "cache_read", "cache_write",
     "completion", "total", "request_bytes", "request_encoding", "http_status", "success", "state", "error", "output",
     "from_cache", "replay_of", "tenant", "key", "user", "client_ip", "user_agent", "tag", "node", "sample_interval",
-    "first_token", "response_bytes", "finish_reason", "requests", "bucket",
+    "answer_model", "first_token", "response_bytes", "finish_reason", "requests", "bucket",
 )  # fmt: skip
 ID_KINDS = (
     "cf_aig_log_id", "cf_ai_req_id", "response_id", "cf_ray", "upstream_id", "request_id", "x_request_id",
@@ -48,13 +48,19 @@ class Format:
     """The zone of times without offset where the format's own documentation tells it (`UTC`), else None."""
     duration_unit: str = "ms"
     cache_rule: str = "unknown"
-    """`inclusive`, `exclusive` or `unknown`: does the prompt count include tokens read from the provider's cache?"""
+    """`inclusive`, `exclusive` or `unknown`: does the prompt count include tokens read from the provider's cache?
+
+    In `cache_rules` there are two more. `split`: exclusive, as the shape of the counts tells, and no total belongs to them.
+    `unproven`: unknown, a total proves nothing, and cached counts that are not there may be missing.
+    """
     own_total: bool = True
     """Whether `total` is the provider's own sum; a sum made by the logging product proves nothing."""
     total_is_sum: bool = False
     """Whether a total that nobody sent is the sum of all buckets: an equal one then proves nothing, a smaller one that the
     prompt count includes its cached part."""
     cache_visible: bool = True
+    cache_always_told: bool = False
+    """Whether a record of a complete export tells its cached counts, if only as 0: one that does not leaves them open."""
     provider_serves: bool = False
     """Whether `provider` says who served the call, rather than a protocol or client library."""
     ok_states: tuple[str, ...] = ("success", "ok", "completed")
@@ -68,7 +74,7 @@ class Format:
     sums: tuple[tuple[str, ...], ...] = ()
     """Alternatives of terms: a unit that meets one may add up several model calls, so that its counts only bound each."""
     cache_rules: tuple[tuple[str, str], ...] = ()
-    """(term, rule): the first term that holds gives the rule of a record, before `cache_rule`."""
+    """(term, rule): the first path that leads to a value, or to one of a form (`a.b=form*`), gives the rule of a record."""
     framing: tuple[tuple[str, str], ...] = ()
     """(path, value): a unit that has this value is framing, not a record of its own.
 

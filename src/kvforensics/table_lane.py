@@ -21,7 +21,7 @@ from kvforensics.stumps import Shapes
 
 _SETTLING = (
     "prompt", "cache_read", "cache_write", "completion", "total", "request_bytes", "request_encoding", "duration",
-    "from_cache", "replay_of",
+    "from_cache", "replay_of", "cache_rule",
 )  # fmt: skip
 ROW = "\x00row"
 """The column of the row numbers of a batch; no table can have one of that name, as its own are text of a log."""

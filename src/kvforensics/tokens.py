@@ -39,14 +39,16 @@ def read_tokens(
     own_total: bool,
     estimate: bool,
     total_is_sum: bool = False,
+    cache_always_told: bool = False,
 ) -> pl.DataFrame:
     """The bounds of each record's prompt, one row for each row of `raw`.
 
     Columns: `prompt_tokens_min`, `prompt_tokens_max`, `token_basis`, `completion_tokens`, `problems`.
 
-    `rule` is `inclusive`, `exclusive` or `unknown`, or an expression over `raw` that gives one of them. `cache_visible` says
-    that cached tokens would be in the record, `own_total` that the total is the provider's own sum, `estimate` that the
-    count was made by the client, `total_is_sum` that the total may be the logging product's sum of all its buckets.
+    `rule` is one of those of `Format.cache_rule`, or an expression over `raw` that gives one of them. `cache_visible` says
+    that cached tokens would be in the record, `cache_always_told` that a record without them leaves them open, `own_total`
+    that the total is the provider's own sum, `estimate` that the count was made by the client, `total_is_sum` that the total
+    may be the logging product's sum of all its buckets.
     """
     parsed: dict[str, pl.Series] = {}
     for slot in _NAMES:
@@ -57,7 +59,9 @@ def read_tokens(
         (rule if isinstance(rule, pl.Expr) else pl.lit(rule)).alias("rule"),
     )
     frame = pl.DataFrame(parsed).hstack(asked)
-    counted = _counted(frame, cache_visible=cache_visible, own_total=own_total and not total_is_sum, summed=total_is_sum)
+    told = pl.col("cache_read").is_not_null() | pl.col("cache_write").is_not_null()
+    visible = told if cache_always_told else pl.lit(cache_visible)
+    counted = _counted(frame, visible=visible, own_total=own_total and not total_is_sum, summed=total_is_sum)
     return _bounded(counted, incident_limits.template_allowance, estimate=estimate)
 
 
@@ -83,7 +87,7 @@ def read_count(text: pl.Series, absurd_over: int | None) -> tuple[pl.Series, pl.
     return frame["value"], frame["flaw"]
 
 
-def _counted(frame: pl.DataFrame, *, cache_visible: bool, own_total: bool, summed: bool) -> pl.DataFrame:
+def _counted(frame: pl.DataFrame, *, visible: pl.Expr, own_total: bool, summed: bool) -> pl.DataFrame:
     """Adds `low`, `high` and `basis` from the counts alone, and `conflict` where they contradict each other."""
     a, total, output = pl.col("prompt"), pl.col("total"), pl.col("completion")
     read, write = pl.col("cache_read").fill_null(0), pl.col("cache_write").fill_null(0)
@@ -96,7 +100,9 @@ def _counted(frame: pl.DataFrame, *, cache_visible: bool, own_total: bool, summe
     rule = pl.col("rule").fill_null("unknown")
     if own_total:
         rule = (
-            pl.when(rest == a)
+            pl.when(rule.is_in(["split", "unproven"]))
+            .then(rule)
+            .when(rest == a)
             .then(pl.lit("inclusive"))
             .when(rest == a + cache)
             .then(pl.lit("exclusive"))
@@ -107,13 +113,19 @@ def _counted(frame: pl.DataFrame, *, cache_visible: bool, own_total: bool, summe
         rule = pl.when((total >= a) & (rest < a + cache)).then(pl.lit("inclusive")).otherwise(rule)
     # Cached tokens are part of the prompt, so more of them than the field holds settles it against any total.
     rule = pl.when(proves_exclusive).then(pl.lit("exclusive")).otherwise(rule)
-    inclusive, exclusive = rule == "inclusive", rule == "exclusive"
-    open_above = cache_flaw | (exclusive if not cache_visible else pl.lit(value=False))
+    inclusive, exclusive = rule == "inclusive", rule.is_in(["exclusive", "split"])
+    untold = pl.col("cache_read").is_null() & pl.col("cache_write").is_null()
+    open_above = cache_flaw | (exclusive & ~visible) | ((rule == "unproven") & untold)
 
     reported_low = pl.when(exclusive).then(a + cache).otherwise(a)
-    reported_high = pl.when(inclusive).then(a).when(open_above).then(None).otherwise(a + cache)
+    counted_high = pl.when(inclusive).then(a).when(open_above).then(None).otherwise(a + cache)
+    # A total of the provider that leaves more for the prompt than the record counts: cached tokens may be what is missing.
+    proves = ~rule.is_in(["split", "unproven"]) if own_total else pl.lit(value=False)
+    hidden = proves & (rest > counted_high).fill_null(value=False)
+    reported_high = pl.when(hidden).then(rest).otherwise(counted_high)
     reported_basis = (
-        pl.when(inclusive).then(pl.lit("reported"))
+        pl.when(hidden).then(pl.lit("uncertain-cache-rule"))
+        .when(inclusive).then(pl.lit("reported"))
         .when(open_above).then(pl.lit("uncertain-cache-rule"))
         .when(cache == 0).then(pl.lit("reported"))
         .when(exclusive).then(pl.lit("reported+cache"))

@@ -15,6 +15,8 @@ _CACHE = {
     "inclusive": "the prompt count includes cached tokens",
     "exclusive": "cached tokens come on top of the prompt count",
     "unknown": "not documented whether the prompt count includes cached tokens; both readings are kept",
+    "split": "cached tokens come on top of the prompt count, and no total belongs to it",
+    "unproven": "nothing tells whether the prompt count includes cached tokens, not even a total; both readings are kept",
 }
 _CANONICAL = {
     "prompt": "prompt_tokens", "cache_read": "cached_tokens", "cache_write": "cache_write_tokens",

@@ -40,6 +40,9 @@ FORMAT = Format(
         "cache_write": (
             "response.**.usage.cache_creation_input_tokens", "response_body.**.usage.cache_creation_input_tokens",
             "usage.cache_creation_input_tokens",
+            # The same, by how long it is kept.
+            "response.**.usage.cache_creation|+ephemeral_*", "response_body.**.usage.cache_creation|+ephemeral_*",
+            "usage.cache_creation|+ephemeral_*",
         ),
         "completion": (
             "response.**.usage.output_tokens", "response_body.**.usage.output_tokens", "usage.output_tokens",

@@ -25,8 +25,8 @@ FORMAT = Format(
             "~request_ended_at",
         ),
         "stamp": (
-            "ts", "time", "timestamp", "@timestamp", "**.~created_at", "**.~timestamp", "~datetime", "~event_time",
-            "~logged_at", "date", "**.created",
+            "~ts", "~time", "~timestamp", "@timestamp", "**.~created_at", "**.~timestamp", "~datetime", "~event_time",
+            "~logged_at", "~date", "**.created",
         ),
         "duration": (
             "**.~latency_ms|ms", "**.~duration_ms|ms", "~elapsed_ms|ms", "~response_time_ms|ms", "~took_ms|ms",
@@ -35,7 +35,10 @@ FORMAT = Format(
             "~latency_us|us", "~duration_ns|ns", "~latency_ns|ns",
         ),
         "model": ("model.id", "model.name", "model", "**.~model", "**.~model_id", "**.~model_name"),
-        "provider": ("provider.name", "provider", "**.~provider", "~custom_llm_provider", "~provider_name"),
+        "provider": (
+            "**.~final_provider", "**.~resolved_provider", "provider.name", "provider", "**.~provider", "~custom_llm_provider",
+            "~provider_name",
+        ),
         "host": (
             "**.~base_url", "**.~api_base", "~url", "~request_url", "~upstream_url", "~server_address", "~api_host",
         ),
@@ -61,10 +64,10 @@ FORMAT = Format(
         ),
         "request_encoding": ("~request_content_encoding", "~content_encoding"),
         "http_status": (
-            "**.~status_code", "~http_status", "status", "~response_status", "~http_status_code", "response.status",
+            "**.~status_code", "~http_status", "~status", "~response_status", "~http_status_code", "response.status",
         ),
         "success": ("~success", "~succeeded", "ok"),
-        "state": ("status", "~state", "~outcome"),
+        "state": ("~status", "~state", "~outcome"),
         "error": ("error", "~error_code", "~error_message", "err", "~exception", "**.error"),
         "output": ("choices", "response.choices", "~output_text", "~response_text", "~completion_text"),
         "from_cache": ("cache", "~cache_status", "~cache_hit", "~from_cache", "~cached", "**.~cf_aig_cache_status"),

@@ -15,7 +15,7 @@ FORMAT = Format(
     units=("events[]", "[]", ""),
     signature=(
         ("Timestamp", "Model", "Provider", "StatusCode"), ("Gateway", "Model", "StatusCode"),
-        ("Timestamp", "Gateway", "Model"),
+        ("Timestamp", "Gateway", "Model"), ("Timestamp", "Model", "StatusCode"),
         ("Timestamp", "Model", "ResponseBody"), ("RequestedModel", "RoutingDecisionID"),
     ),
     fields={

@@ -11,11 +11,12 @@ from kvforensics.spec import BlindSpot, Format
 FORMAT = Format(
     name="cloudflare-aig-rest",
     title="Cloudflare AI Gateway, logs of the REST API",
-    containers=("json", "lines"),
+    containers=("json", "lines", "csv", "parquet"),
     units=("result[]", "result", "[]", ""),
     signature=(
         ("id", "created_at", "cached", "provider", "model", "tokens_in"),
         ("id", "created_at", "cached", "success", "tokens_out"),
+        ("id", "created_at", "path", "provider", "success", "tokens_in"),
     ),
     fields={
         "record_id": ("id",),

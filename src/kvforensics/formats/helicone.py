@@ -23,7 +23,11 @@ FORMAT = Format(
         "start": ("request_created_at",),
         "end": ("response_created_at",),
         "duration": ("delay_ms",),
-        "model": ("response_model", "request_model", "model", "request_body.model", "model_override"),
+        "model": (
+            "response_model", "request_model", "model", "request_body.model", "model_override",
+            # Exports with bodies double their quotes.
+            r"request_body|/^\s*\{\s*[\\\"]{2,}model[\\\"]{2,}\s*:\s*[\\\"]{2,}([^\\\"]+)/",
+        ),
         "provider": ("provider",),
         "host": ("target_url", "request_path"),
         "prompt": ("prompt_tokens",),
@@ -55,6 +59,7 @@ FORMAT = Format(
     },
     zone="UTC",
     cache_rule="exclusive",
+    cache_always_told=True,
     ok_states=("200", "201"),
     aborted_states=("-3", "499"),
     failed_states=("failure", "error", "failed", "-1", "-4"),

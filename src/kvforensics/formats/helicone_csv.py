@@ -17,7 +17,11 @@ FORMAT = Format(
         "record_id": ("response_id",),
         "start": ("request_created_at",),
         "end": ("response_created_at",),
-        "model": ("model", "request_body.model"),
+        "model": (
+            "model", "request_body.model",
+            # The export doubles the quotes of bodies.
+            r"request_body|/^\s*\{\s*[\\\"]{2,}model[\\\"]{2,}\s*:\s*[\\\"]{2,}([^\\\"]+)/",
+        ),
         "prompt": ("prompt_tokens",),
         "completion": ("completion_tokens",),
         "http_status": ("response_status",),

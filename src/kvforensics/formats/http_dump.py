@@ -36,6 +36,9 @@ FORMAT = Format(
             "response.body.model",
             "response_body.model", "model", "url", "request.url",
         ),
+        "answer_model": (
+            "response.model", "response.result.model", "response.body.model", "response_body.model", "response.**.model",
+        ),
         "provider": ("provider",),
         "host": ("~base_url", "~api_base", "url", "request.url", "~request_url"),
         "prompt": (

@@ -65,6 +65,10 @@ FORMAT = Format(
         "x_request_id": ("hidden_params.additional_headers.llm_provider-x-request-id",),
     },
     cache_rule="inclusive",
+    # A total of Anthropic-type counts is the proxy's own sum, and versions differ in what they add.
+    cache_rules=tuple(
+        (term, "unproven") for term in ("custom_llm_provider=anthropic*", "custom_llm_provider=bedrock*", "model=anthropic/*")
+    ),
     tenant_says="the organisation, else the team or project of the key, else the key (alias or hash), else the user",
     blind_spots=(
         BlindSpot("estimates", "A stream without usage is given an estimate by another model's tokenizer, or 0."),

@@ -31,6 +31,7 @@ FORMAT = Format(
         "start": ("span.startTimeUnixNano",),
         "end": ("span.endTimeUnixNano",),
         "stamp": ("span.timeUnixNano", "span.observedTimeUnixNano"),
+        "answer_model": ("gen_ai.response.model",),
         "model": ("gen_ai.request.model", "gen_ai.response.model", "llm.model_name", "llm.request.model"),
         "provider": ("gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "llm.vendor"),
         "host": ("server.address", "gen_ai.openai.api_base", "llm.openai.api_base", "url.full", "net.peer.name"),

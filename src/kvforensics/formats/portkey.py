@@ -23,9 +23,10 @@ FORMAT = Format(
         "stamp": ("created_at",),
         "duration": ("response_time",),
         "model": ("ai_model", "response.model", "request.model"),
+        "answer_model": ("response.model",),
         "provider": ("ai_org",),
         "host": ("request_url",),
-        "prompt": ("req_units", "response.usage.prompt_tokens", "response.usage.input_tokens"),
+        "prompt": ("response.usage.prompt_tokens", "response.usage.input_tokens", "req_units"),
         "cache_read": (
             "response.usage.prompt_tokens_details.cached_tokens", "response.usage.cache_read_input_tokens",
         ),
@@ -52,6 +53,12 @@ FORMAT = Format(
         "litellm_call_id": ("metadata.~litellm_call_id",),
     },
     cache_rule="inclusive",
+    # The counts are the provider's own: those of Anthropic-type providers leave the cache out.
+    cache_rules=(
+        ("response.usage.prompt_tokens", "inclusive"), ("response.usage.input_tokens_details", "inclusive"),
+        ("response.usage.cache_read_input_tokens", "split"),
+        ("ai_org=anthropic*", "unproven"), ("ai_org=bedrock*", "unproven"), ("ai_org=vertex*", "unproven"),
+    ),
     provider_serves=True,
     tenant_says="organisation, team, tenant or project in the caller's metadata, else the virtual key, else its `_user`",
     blind_spots=(

@@ -22,7 +22,11 @@ FORMAT = Format(
         "start": ("span.startTimeUnixNano",),
         "end": ("span.endTimeUnixNano",),
         "model": ("ai.model.id", "gen_ai.request.model", "ai.response.model", "gen_ai.response.model"),
-        "provider": ("ai.model.provider", "gen_ai.system"),
+        "answer_model": ("ai.response.model", "gen_ai.response.model"),
+        "provider": (
+            "ai.response.providerMetadata.gateway.routing.finalProvider",
+            "ai.response.providerMetadata.gateway.routing.resolvedProvider", "ai.model.provider", "gen_ai.system",
+        ),
         "host": ("server.address", "url.full"),
         "prompt": ("ai.usage.inputTokens", "ai.usage.promptTokens", "gen_ai.usage.input_tokens", "ai.usage.tokens"),
         "cache_read": ("ai.usage.inputTokenDetails.cacheReadTokens", "ai.usage.cachedInputTokens",

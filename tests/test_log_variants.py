@@ -1,0 +1,276 @@
+"""Are the variants in which products write the same facts read alike, and is what they leave open left open?"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+
+from kvforensics.case import Case, CheckOptions
+
+MODEL = "@cf/zai-org/glm-5.3"
+CLOUDFLARE = "https://api.cloudflare.com/client/v4/accounts/a/ai/v1"
+Row = dict[str, Any]
+PARTS = ("on_model", "in_window", "over_threshold", "served")
+
+
+def rest(count: int, **changed: Any) -> Row:
+    return {
+        "id": f"01K4ABCDEFGHJKMNPQ{count:08d}", "created_at": "2026-09-03T10:00:00Z", "cached": False, "duration": 41_000,
+        "model": MODEL, "path": "chat/completions", "provider": "workers-ai", "success": True, "tokens_in": count,
+        "tokens_out": 9, "status_code": 200, **changed,
+    }  # fmt: skip
+
+
+def spend(count: int, **changed: Any) -> Row:
+    return {
+        "request_id": f"chatcmpl-{count}", "call_type": "acompletion", "spend": 1, "startTime": "2026-09-03T10:00:00",
+        "endTime": "2026-09-03T10:00:40", "model": f"openai/{MODEL}", "custom_llm_provider": "openai", "api_base": CLOUDFLARE,
+        "prompt_tokens": count, "completion_tokens": 9, "total_tokens": count + 9, "status": "success", **changed,
+    }  # fmt: skip
+
+
+def by_anthropic(count: int, read: int | None) -> Row:
+    added = {} if read is None else {"cache_read_input_tokens": read}
+    return spend(
+        count, model=f"anthropic/{MODEL}", custom_llm_provider="anthropic", metadata={"additional_usage_values": added}
+    )
+
+
+def portkey(count: int, usage: Row, **changed: Any) -> Row:
+    return {
+        "id": f"pk-{count}", "trace_id": f"t-{count}", "created_at": "2026-09-03T10:00:00Z", "ai_org": "workers-ai",
+        "ai_model": MODEL, "req_units": count, "res_units": 9, "total_units": count + 9, "response_status_code": 200,
+        "response": {"id": f"msg_{count}", "content": ["x"], "usage": usage}, **changed,
+    }  # fmt: skip
+
+
+def helicone(count: int, **changed: Any) -> Row:
+    return {
+        "request_id": f"hel-{count}", "request_created_at": "2026-09-03T10:00:00Z", "response_status": 200,
+        "response_created_at": "2026-09-03T10:00:40Z", "request_model": MODEL, "delay_ms": 40_000, "prompt_tokens": count,
+        "completion_tokens": 9, **changed,
+    }  # fmt: skip
+
+
+def old_helicone(count: int, **changed: Any) -> Row:
+    return {
+        "response_id": f"old-{count}", "response_created_at": "2026-09-03 10:00:40", "response_status": 200,
+        "request_created_at": "2026-09-03 10:00:00", "request_body": "", "model": "", "prompt_tokens": count, **changed,
+    }  # fmt: skip
+
+
+def observation(count: int, **changed: Any) -> Row:
+    return {
+        "id": f"obs-{count}", "traceId": f"trace-{count}", "projectId": "p", "parentObservationId": None,
+        "type": "GENERATION", "startTime": "2026-09-03T10:00:00.000Z", "level": "DEFAULT", "providedModelName": MODEL,
+        "inputUsage": count, "outputUsage": 9, "totalUsage": count + 9, **changed,
+    }  # fmt: skip
+
+
+def generation(count: int) -> Row:
+    return {
+        "generation_id": f"gen-{count}", "created_at": "2026-09-03 10:00:00.1", "tokens_prompt": count, "cancelled": "false",
+        "model_permaslug": "z-ai/glm-5.3", "provider_name": "Cloudflare", "finish_reason_normalized": "stop",
+    }  # fmt: skip
+
+
+def answer(count: int, **changed: Any) -> Row:
+    return {
+        "id": f"chatcmpl-{count}", "object": "chat.completion", "created": 1_788_429_600, "model": MODEL,
+        "choices": [{"index": 0, "message": {"content": "x"}}], "usage": {"prompt_tokens": count, "completion_tokens": 9},
+        **changed,
+    }  # fmt: skip
+
+
+def dump(response: Any, **changed: Any) -> Row:
+    return {"ts": "2026-09-03T10:00:00Z", "request": {"model": MODEL}, "status": 200, "response": response, **changed}
+
+
+def chunk(count: int | None) -> Row:
+    usage = None if count is None else {"prompt_tokens": count, "completion_tokens": 9}
+    return {"object": "chat.completion.chunk", "model": MODEL, "choices": [{"delta": {"content": "x"}}], "usage": usage}
+
+
+def home(count: int, **changed: Any) -> Row:
+    return {
+        "id": f"h-{count}",
+        "time": "2026-09-03T10:00:00Z",
+        "model": MODEL,
+        "status": 200,
+        "tokens_in": count,
+        **changed,
+    }
+
+
+def routed(count: int, final: str, first: str) -> Row:
+    routing = {"attempts": [{"provider": first, "success": False}], "finalProvider": final}
+    return home(count, model="zai/glm-5.3", providerMetadata={"gateway": {"routing": routing}})
+
+
+def stream(count: int, read: int) -> str:
+    begun = {"id": f"msg_{count}", "model": MODEL, "usage": {"input_tokens": count, "cache_read_input_tokens": read}}
+    events = ({"type": "message_start", "message": begun}, {"type": "message_delta", "usage": {"output_tokens": 30}})
+    return "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events)
+
+
+def lines(*rows: Row) -> str:
+    return "".join(json.dumps(r) + "\n" for r in rows)
+
+
+def table(*rows: Row) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+CURL = "HTTP/2 200\ncontent-type: application/json\n\n"
+SPLIT = {"ephemeral_5m_input_tokens": 25_000, "ephemeral_1h_input_tokens": 30_000}
+ANTHROPIC = {"input_tokens": 400_013, "cache_read_input_tokens": 350_000, "output_tokens": 9}
+# What is in each file, its format, and the parts of each of its records, in order; `-` is a record outside.
+VARIANTS: dict[str, tuple[Any, str, list[str]]] = {
+    "pages.json": (
+        [{"result": [rest(702_001), rest(5)]}, {"result": [rest(702_002)]}],
+        "cloudflare-aig-rest",
+        ["TTTT", "-", "TTTT"],
+    ),
+    "curl.txt": (CURL + json.dumps({"result": [rest(702_003)]}), "cloudflare-aig-rest", ["TTTT"]),
+    "rows.csv": (table(rest(702_004), rest(6)), "cloudflare-aig-rest", ["TTTT", "-"]),
+    "picked.json": (
+        {"result": [{k: v for k, v in rest(702_005).items() if k != "cached"}]},
+        "cloudflare-aig-rest",
+        ["TTTT"],
+    ),
+    "spend.json": (
+        [{"data": [spend(702_006)], "total": 2}, {"data": [spend(7)], "total": 2}],
+        "litellm-spendlogs",
+        ["TTTT", "-"],
+    ),
+    "anthropic.jsonl": (
+        lines(
+            by_anthropic(400_008, 350_000),
+            by_anthropic(5_008, None),
+            by_anthropic(702_008, None),
+            by_anthropic(6_008, 0),
+        ),
+        "litellm-spendlogs",
+        ["TTNT", "TTNT", "TTTT", "-"],
+    ),
+    "nulls.csv": (table(spend(702_009, organization_id=r"\N", team_id="team-a")), "litellm-spendlogs", ["TTTT"]),
+    "portkey.jsonl": (
+        lines(portkey(400_013, ANTHROPIC), portkey(400_014, {}, ai_org="anthropic"), portkey(14, {})),
+        "portkey",
+        ["TTTT", "TTNT", "-"],
+    ),
+    "helicone.jsonl": (
+        lines(helicone(40_015), helicone(40_016, total_tokens=40_025), helicone(40_017, prompt_cache_read_tokens=0)),
+        "helicone",
+        ["TTNT", "-", "-"],
+    ),
+    "doubled.csv": (
+        table(old_helicone(702_018, request_body='{""model"": ""' + MODEL + '""}')),
+        "helicone-csv",
+        ["TTTT"],
+    ),
+    "observations.json": (
+        [{"data": [observation(702_019)]}, {"data": [observation(40_020)]}],
+        "langfuse-api",
+        ["TTTT", "-"],
+    ),
+    "hidden.jsonl": (lines(spend(40_033, total_tokens=690_042)), "litellm-spendlogs", ["TTNT"]),
+    "titled.csv": ("Activity\n\n" + table(generation(702_021), generation(8)), "openrouter-activity", ["TTTT", "-"]),
+    "sep.csv": ("sep=,\n" + table(generation(702_022)), "openrouter-activity", ["TTTT"]),
+    "stored.json": ({"object": "list", "data": [answer(702_023), answer(9)]}, "openai-chat", ["TTTT", "-"]),
+    "one.json": ({"data": [home(702_024)], "next": None}, "app-json", ["TTTT"]),
+    "part.json": (
+        {"model": "bge", "usage": {"prompt_tokens": 1}, "data": [{"model": MODEL}, {"model": MODEL}]},
+        "app-json",
+        ["-"],
+    ),
+    "chunks.jsonl": (
+        lines(dump([chunk(None), chunk(702_025)]), dump([chunk(None)] * 2), dump([answer(10), answer(11)])),
+        "http-dump",
+        ["TTTT", "TTNT", "TTNT"],
+    ),
+    "route.jsonl": (
+        lines(
+            dump(answer(702_026), request={"model": "dynamic/long"}),
+            dump(answer(702_027, model="gpt-5"), request={"model": "dynamic/long"}),
+        ),
+        "http-dump",
+        ["TTTT", "-"],
+    ),
+    "messages.jsonl": (
+        lines(
+            dump(stream(46_028, 650_000)),
+            dump(
+                {
+                    "type": "message",
+                    "content": ["x"],
+                    "usage": {"input_tokens": 40_029, "cache_read_input_tokens": 600_000, "cache_creation": SPLIT},
+                }
+            ),
+        ),
+        "anthropic-messages",
+        ["TTTT", "TTTT"],
+    ),
+    "spaced.csv": (
+        table(
+            {
+                "Time": "2026-09-03T10:00:00Z",
+                "Model": "zai/glm-5.3",
+                "Provider": "cloudflare",
+                "Input Tokens": 702_030,
+                "Status": 200,
+            }
+        ),
+        "app-json",
+        ["TTTT"],
+    ),
+    "routing.jsonl": (
+        lines(routed(702_031, "cloudflare", "zai"), routed(702_032, "zai", "cloudflare")),
+        "app-json",
+        ["TTTT", "-"],
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def read(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Row], dict[str, list[Row]]]:
+    """What one check says of all the files: each input, and the findings in it."""
+    folder = tmp_path_factory.mktemp("logs") / "logs"
+    folder.mkdir()
+    for name, (content, _, _) in VARIANTS.items():
+        (folder / name).write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    with Case() as case:
+        result = case.check(CheckOptions((str(folder),), workers=1, keep_all=True))
+    findings: dict[str, list[Row]] = {name: [] for name in VARIANTS}
+    for row in result.findings.to_pylist():
+        findings[row["source"].rsplit("/", 1)[-1]].append(row)
+    return {i["source"].rsplit("/", 1)[-1]: i for i in result.summary["inputs"]}, findings
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_variant_is_read_for_what_it_says(name: str, read: tuple[dict[str, Row], dict[str, list[Row]]]) -> None:
+    inputs, findings = read
+    _, fmt, expected = VARIANTS[name]
+    letters = {True: "T", False: "F", None: "N"}
+    found = ["".join(letters[row[part]] for part in PARTS) for row in findings[name]]
+    assert (inputs[name]["format"], inputs[name]["records"], inputs[name]["rejected"]) == (fmt, len(expected), 0)
+    assert found == [parts for parts in expected if parts != "-"]
+
+
+def test_a_cell_that_a_database_marks_as_null_names_nobody(read: tuple[dict[str, Row], dict[str, list[Row]]]) -> None:
+    assert [row["tenant"] for row in read[1]["nulls.csv"]] == ["team-a"]
+
+
+def test_rows_above_a_header_are_framing_and_blank_ones_are_blank(
+    read: tuple[dict[str, Row], dict[str, list[Row]]],
+) -> None:
+    titled = read[0]["titled.csv"]
+    assert (titled["lines"], titled["framing"], titled["blank"]) == (5, 2, 1)
