@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kvforensics.page import Block, Bullets, Cell, Code, Column, Line, Page, Paragraph, Section, Table, quoted
-from kvforensics.telling.wording import counted
+from kvforensics.plural import counted
 
 Json = Mapping[str, Any]
 ROWS = 1_000

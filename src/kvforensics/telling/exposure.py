@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from kvforensics.engine.exposure_document import Exposure, Response
 from kvforensics.page import Block, Bullets, Cell, Code, Column, Line, Page, Paragraph, Section, Table, quoted
-from kvforensics.telling.wording import counted
+from kvforensics.plural import counted
 
 ROWS = 500
 """Rows of a table; `whose --json` has them all."""

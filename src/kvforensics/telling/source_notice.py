@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from kvforensics.engine.exposure_document import Exposure, OwnRequest, SourceTenant
 from kvforensics.page import Block, Bullets, Cell, Column, Line, Page, Paragraph, Section, Table, Terms, quoted
+from kvforensics.plural import counted
 from kvforensics.telling.glossary import NOTICE_TERMS
-from kvforensics.telling.wording import counted
 
 _TERMS = ("Cache (KV cache)", "Prompt", "Token")
 _COLUMNS = (
