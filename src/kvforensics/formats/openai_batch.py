@@ -28,6 +28,7 @@ FORMAT = Format(
         "error": ("error", "response.body.error"),
         "output": ("response.body.choices", "response.body.output"),
         "user": ("response.body.user",),
+        "finish_reason": ("response.body.choices[0].finish_reason",),
     },
     ids={"response_id": ("response.body.id",), "x_request_id": ("response.request_id",)},
     cache_rule="inclusive",

@@ -26,6 +26,7 @@ FORMAT = Format(
         "http_status": ("out.meta_info.finish_reason.status_code",),
         # An abort with a status was the engine's own doing; one without was the client's.
         "state": ("out.meta_info.finish_reason.status_code", "out.meta_info.finish_reason.type"),
+        "finish_reason": ("out.meta_info.finish_reason.type",),
         "key": ("headers.x-smg-routing-key",),
         "node": ("out.meta_info.dp_rank",),
     },
