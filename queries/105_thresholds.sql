@@ -3,7 +3,8 @@
 -- parameters: prompt_tokens_over, uncertain_from
 -- limits: Only for incidents that give thresholds by node; other records have no row and take the incident's own. Where
 --   the node or the time is not told, or the node is not one of those named, all that may have held are kept as one
---   range, the incident's own among them: the highest to be over for sure, the lowest to be under for sure.
+--   range, the incident's own among them: the highest to be over for sure, the lowest to be under for sure. A request
+--   whose node is not told is under for sure where it is under on all nodes that are named.
 WITH keyed AS (
     SELECT
         source, line, started_earliest, started_latest,
@@ -14,7 +15,7 @@ WITH keyed AS (
 ),
 placed AS (
     SELECT
-        k.source, k.line, k.started_earliest, k.started_latest,
+        k.source, k.line, k.started_earliest, k.started_latest, k.told,
         CASE
             WHEN k.told IN (SELECT node FROM node_thresholds) THEN k.told
             WHEN k.told IS NULL AND k.file IN (SELECT node FROM node_thresholds) THEN k.file
@@ -27,7 +28,8 @@ held AS (
         -- The own one holds on nodes without one, and at times for which a node has none.
         p.node IS NOT NULL
         AND (t.since_us IS NULL OR coalesce(p.started_earliest >= t.since_us, FALSE))
-        AND (t.until_us IS NULL OR coalesce(p.started_latest < t.until_us, FALSE)) AS for_sure
+        AND (t.until_us IS NULL OR coalesce(p.started_latest < t.until_us, FALSE)) AS for_sure,
+        p.told IS NULL AND p.node IS NULL AS untold
     FROM placed AS p
     JOIN node_thresholds AS t
         ON (p.node IS NULL OR t.node = p.node)
@@ -40,7 +42,9 @@ SELECT
     greatest(
         max(prompt_tokens_over), CASE WHEN NOT bool_or(for_sure) THEN $prompt_tokens_over END
     ) AS prompt_tokens_over,
-    least(min(uncertain_from), CASE WHEN NOT bool_or(for_sure) THEN $uncertain_from END) AS uncertain_from
+    least(
+        min(uncertain_from), CASE WHEN NOT bool_or(for_sure) AND NOT bool_or(untold) THEN $uncertain_from END
+    ) AS uncertain_from
 FROM held
 GROUP BY source, line
 ORDER BY source, line
