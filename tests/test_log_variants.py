@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -274,3 +275,29 @@ def test_rows_above_a_header_are_framing_and_blank_ones_are_blank(
 ) -> None:
     titled = read[0]["titled.csv"]
     assert (titled["lines"], titled["framing"], titled["blank"]) == (5, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("plain", "odd"),
+    [
+        (spend, spend(40_041, total_tokens=690_050)),
+        (spend, by_anthropic(5_042, None)),
+        (spend, by_anthropic(5_043, 680_000)),
+        (lambda n: helicone(n, prompt_cache_read_tokens=0, prompt_cache_write_tokens=0), helicone(40_044)),
+    ],
+    ids=["a total that leaves more", "no cached counts", "many cached tokens", "cached counts left out"],
+)
+def test_one_that_is_open_is_found_among_many_that_are_plainly_small(tmp_path: Path, plain: Any, odd: Row) -> None:
+    (tmp_path / "log.jsonl").write_text(lines(*(plain(n) for n in range(100, 180)), odd, *(plain(n) for n in range(200, 280))))
+    with Case() as case:
+        result = case.check(CheckOptions((str(tmp_path / "log.jsonl"),), workers=1))
+    assert [row["line"] for row in result.findings.to_pylist()] == [81]
+    assert result.summary["outside"]["over_threshold"] == 160
+
+
+def test_a_route_is_the_model_that_answered_in_small_records_too(tmp_path: Path) -> None:
+    rows = [dump(answer(n, model=MODEL if n % 2 else "gpt-5"), request={"model": "dynamic/long"}) for n in range(100, 200)]
+    (tmp_path / "log.jsonl").write_text(lines(*rows))
+    with Case() as case:
+        outside = case.check(CheckOptions((str(tmp_path / "log.jsonl"),), workers=1)).summary["outside"]
+    assert (outside["on_model"], outside["over_threshold"]) == (50, 50)

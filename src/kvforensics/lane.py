@@ -243,7 +243,6 @@ class Lane:
                 return [_UNSURE] * len(own)
             said.append(list(map(fields[0].get, own)) if fields else [reading.format.constants.get(slot)] * len(own))
         serves, nothing = reading.format.provider_serves, reading.format.nothing
-        answered = bool(reading.slots["answer_model"])
         keys = list(zip(*said, strict=True))
         distinct = set(keys)
         if len(self._verdicts) + len(distinct) > MAX_NAMES:
@@ -253,8 +252,9 @@ class Lane:
                 plain = all(k is None or _is_plain(k, nothing) for k in key)
                 verdict = self._reader.read(*key, provider_serves=serves) if plain else _UNSURE
                 self._verdicts[serves, key] = verdict
-        # Where the name that was asked for leaves it open, the one in the answer decides.
-        return [_UNSURE if v is None and answered else v for v in (self._verdicts[serves, key] for key in keys)]
+        found = [self._verdicts[serves, key] for key in keys]
+        # The name in the answer may tell what the one that was asked for does not.
+        return [_UNSURE if v is None else v for v in found] if reading.slots["answer_model"] else found
 
     def _passed(self, fmt: Format) -> Passed:
         return self.passed.setdefault(fmt.name, (fmt, Passed()))[1]

@@ -30,8 +30,8 @@ TIMES = ("start", "stamp", "end")
 NARROW = ("model", *TIMES, "sample_interval", *ID_COLUMNS)
 """What decides whether a record of another model can be left out, and what stays of it."""
 WIDE = (
-    *NARROW, "answer_model", "duration", "provider", "host", "prompt", "cache_read", "cache_write", "total", "request_bytes",
-    "from_cache", "replay_of",
+    *NARROW, "duration", "provider", "host", "prompt", "cache_read", "cache_write", "completion", "total", "request_bytes",
+    "from_cache", "replay_of", "cache_rule", "answer_model",
 )  # fmt: skip
 """What decides whether a record on the model is outside by its tokens, and when it started."""
 Get = Callable[[Any], Any]

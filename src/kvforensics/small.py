@@ -1,8 +1,8 @@
 """Is the prompt of a row plainly below a count, whatever else the record says?
 
 Understands only whole numbers. With a plain prompt count the highest bound is that count and both parts of the cache, or
-what a total leaves for the prompt: `tokens` comes to no higher one under any of its rules, but for logs that hide their
-cache.
+what a total leaves for the prompt: `tokens` comes to no higher one under any of its rules, but where cached counts may be
+missing.
 """
 
 from __future__ import annotations
@@ -36,28 +36,38 @@ def are_small(reading: Reading, own: Sequence[Any], below: int) -> list[bool]:
     """Of each row whether its prompt is plainly below, and whether it is plainly no replay."""
     slots, fmt = reading.slots, reading.format
     prompt = slots["prompt"]
-    counts = [slots["cache_read"], slots["cache_write"], slots["request_bytes"], slots["total"]]
+    counts = [slots["cache_read"], slots["cache_write"], slots["request_bytes"]]
     hides = not fmt.cache_visible
-    if fmt.cache_always_told or any(rule == "unproven" for _, rule in fmt.cache_rules):
-        return [False] * len(own)
     if not prompt or any(f.unit for fs in (prompt, *counts) for f in fs[:1]):
         return [False] * len(own)
     if hides and (fmt.cache_rule == "exclusive" or fmt.cache_rules):
         return [False] * len(own)
-    read, write, size, total = (list(map(fs[0].get, own)) if fs else [0] * len(own) for fs in counts)
+    read, write, size = (list(map(fs[0].get, own)) if fs else [0] * len(own) for fs in counts)
     sized = bool(counts[2])
     small = [
         type(p) is int and type(r) is int and type(w) is int and type(s) is int and p > 0 and r >= 0 and w >= 0
         and p + r + w < below and not (hides and r + w) and (not sized or s == 0 or p + r + w <= s)
-        and type(t) is int and t < below
-        for p, r, w, s, t in zip(map(prompt[0].get, own), read, write, size, total, strict=True)
+        for p, r, w, s in zip(map(prompt[0].get, own), read, write, size, strict=True)
     ]  # fmt: skip
+    if not counts[0] and not counts[1]:
+        small = [a and told for a, told in zip(small, _tell_cache(reading, own), strict=True)]
+    if slots["total"] and slots["completion"]:
+        sums = zip(map(slots["total"][0].get, own), map(slots["completion"][0].get, own), strict=True)
+        small = [a and type(t) is int and type(c) is int and t - c < below for a, (t, c) in zip(small, sums, strict=True)]
     for f in slots["from_cache"]:
         small = [a and not _says_cached(v) for a, v in zip(small, values(own, f), strict=True)]
     for f in slots["replay_of"]:
         found = values(own, f)
         small = [a and (v is None or v == "") for a, v in zip(small, found, strict=True)]
     return small
+
+
+def _tell_cache(reading: Reading, own: Sequence[Any]) -> list[bool]:
+    """Of each row without cached counts whether that says that there are none."""
+    rules = [values(own, f) for f in reading.slots["cache_rule"]]
+    if reading.format.cache_always_told or not rules:
+        return [not reading.format.cache_always_told] * len(own)
+    return [next((rule for rule in told if rule is not None), None) != "unproven" for told in zip(*rules, strict=True)]
 
 
 def _says_cached(value: Any) -> bool:
