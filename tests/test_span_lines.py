@@ -142,7 +142,7 @@ SPANS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=cases(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(requests=st.lists(SPANS, min_size=1, max_size=6))
 def test_the_fast_and_the_careful_reading_agree(tmp_path: Path, requests: list[list[Json]]) -> None:
     made = [export(*spans) for spans in requests]

@@ -61,8 +61,8 @@ def everything(path: Path, keep: Keep) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def assert_both_ways_agree(path: Path) -> None:
-    for keep in KEEPS:
+def assert_both_ways_agree(path: Path, keeps: Sequence[Keep] = KEEPS) -> None:
+    for keep in keeps:
         by_columns = everything(path, keep)
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(scan.Scanner, "table", lambda *_: None)
@@ -82,7 +82,7 @@ def as_csv(names: Sequence[str], rows: Sequence[dict[str, str]], odd: Sequence[t
     return "".join(lines).encode("utf-8", "surrogateescape")
 
 
-@settings(max_examples=cases(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(8), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     names=COLUMNS, changes=st.lists(CHANGES, min_size=1, max_size=12),
     odd=st.lists(st.tuples(st.integers(2, 20), ODD_ROWS), max_size=2),
@@ -115,7 +115,7 @@ SCHEMA = {
 }  # fmt: skip
 
 
-@settings(max_examples=cases(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(7), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(TYPED, min_size=1, max_size=12), columns=st.sets(st.sampled_from(sorted(SCHEMA))),
     group=st.sampled_from([1, 5]), times=st.booleans(),
@@ -150,9 +150,9 @@ def test_samples_of_every_tabular_format(fmt: Any, tmp_path: Path) -> None:
             rows.append({k: model if "model" in k.lower() and model else v for k, v in row.items()})
         path = tmp_path / f"{i}.csv"
         path.write_bytes(as_csv(list(sample), rows))
-        assert_both_ways_agree(path)
+        assert_both_ways_agree(path, ["open"])
         pl.DataFrame(rows).write_parquet(tmp_path / f"{i}.parquet")
-        assert_both_ways_agree(tmp_path / f"{i}.parquet")
+        assert_both_ways_agree(tmp_path / f"{i}.parquet", ["all"])
 
 
 TEXT_LINES = [text for f in all_formats() if f.pattern for text in (*f.accepts, *f.refuses)]
@@ -167,7 +167,7 @@ ACCESS = [
 ODD_LINES = st.sampled_from(["", " x", "\x1b[1mx", "web | y", "{", '{"model":"@cf/zai-org/glm-5.3"}'])
 
 
-@settings(max_examples=cases(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=cases(8), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     lines=st.lists(st.sampled_from(ACCESS) | st.sampled_from(TEXT_LINES) | ODD_LINES, min_size=1, max_size=12),
     end=st.sampled_from(["\n", "\r\n"]),
