@@ -41,7 +41,7 @@ RANGE_BYTES = 32 << 20
 LEAST_RANGE = 8 << 20
 RANGES_PER_WORKER = 4
 """A piece costs the same some work whatever its size, so pieces are large, but not so few that workers wait for the last."""
-BLOCK_BYTES = 8 << 20
+BLOCK_BYTES = 12 << 20
 Progress = Callable[[int, int], None]
 Step = Callable[[int], None]
 
