@@ -15,7 +15,7 @@ import polars as pl
 
 from kvforensics.clock_text import AMBIGUOUS, LARGEST_EPOCH, MONTHS, SECOND, SMALLEST_EPOCH
 
-FEWEST: Final = 32
+FEWEST: Final = 200
 """Below so many rows of a layout, setting up a column costs more than reading its rows one by one."""
 _ISO, _CLF, _WHOLE, _SECONDS, _MILLIS, _NONE = 0, 16, 32, 33, 34, 255
 _DAYS_TO_2000: Final = 10_957

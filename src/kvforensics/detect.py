@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from kvforensics.decode import decode_unit
 from kvforensics.envelope import ELEMENT
-from kvforensics.envelope_forms import LISTS, forms_of, is_bare, may_lead, tells_a_call
+from kvforensics.envelope_forms import LISTS, forms_of, has_name, is_bare, may_lead, tells_a_call
 from kvforensics.framing import newline_of
 from kvforensics.framing_csv import Dialect, csv_blocks, parse_rows, sniff_dialect
 from kvforensics.framing_json import Unit, json_units
@@ -254,7 +254,7 @@ def _wrapped_documents(text: bytes, formats: Sequence[Format], wrappers: Sequenc
 def _may_hold(wrapper: Wrapper, text: bytes) -> bool:
     """Whether the names of the wrapper are in the text at all."""
     return any(
-        all(b'"' + step.encode() + b'"' in text for t in terms if t[0] not in "![" for step in t.split("."))
+        all(has_name(text, step) for t in terms if t[0] not in "![" for step in t.split("."))
         for terms in wrapper.signature
     )
 

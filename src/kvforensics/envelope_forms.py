@@ -7,6 +7,7 @@ a list under one of a few names. What the elements are decides: such a form is t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -37,7 +38,26 @@ def is_bare(units: Sequence[str]) -> bool:
 def may_lead(path: str, text: bytes) -> bool:
     """Whether an envelope path can lead anywhere: whether its keys are in the text at all."""
     keys = [step for step in compile_envelope(path) if step not in (ELEMENT, "*")]
-    return b"\\u" in text or all(b'"' + key.encode() + b'"' in text for key in keys)
+    return has_text(text, b"\\u") or all(has_name(text, key) for key in keys)
+
+
+def has_name(text: bytes, name: str) -> bool:
+    """Whether a name in quotes is anywhere in the text."""
+    return has_text(text, b'"' + name.encode() + b'"')
+
+
+def has_text(text: bytes, part: bytes) -> bool:
+    """Whether the part is in the text, which is looked through once for each part however often it is asked."""
+    known = _known(text)
+    if part not in known:
+        known[part] = part in text
+    return known[part]
+
+
+@lru_cache(maxsize=1)
+def _known(_text: bytes) -> dict[bytes, bool]:
+    """What is known of the one text that is looked at now."""
+    return {}
 
 
 def tells_a_call(context: Sequence[bytes]) -> bool:

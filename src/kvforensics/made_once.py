@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kvforensics.raw import Extractor
-from kvforensics.shapes import ShapeCache
+from kvforensics.shapes import ShapeCache, telling_shape
 from kvforensics.spec import Format
 
 FirstMatch = Callable[[Any], Extractor | None]
@@ -41,17 +41,14 @@ def first_match(extractors: Sequence[Extractor]) -> FirstMatch:
 
 
 def _first_match(extractors: Sequence[Extractor]) -> FirstMatch:
-    def tried(record: Any) -> int:
-        return next((k for k, e in enumerate(extractors) if e.matches(record)), -1)
+    def tried(record: Any, shape: Any = None) -> int:
+        return next((k for k, e in enumerate(extractors) if e.matches(record, shape)), -1)
 
-    by_shape: ShapeCache[int] = ShapeCache(tried)
+    by_shape: ShapeCache[int] = ShapeCache(lambda record: tried(record, telling_shape(record, opened=True)))
 
     def first(record: Any) -> Extractor | None:
-        if type(record) is not dict:
-            which = tried(record)
-        else:
-            known = by_shape.answer(record)
-            which = tried(record) if known is None else known
+        shape = telling_shape(record, opened=True) if type(record) is dict else None
+        which = tried(record) if shape is None else by_shape.answer_for(shape, record)
         return extractors[which] if which >= 0 else None
 
     return first

@@ -13,7 +13,7 @@ import polars as pl
 
 from kvforensics.asked import Asked
 from kvforensics.paths import compile_path, embedded, fold, lookup, text_of
-from kvforensics.shapes import Place, ShapeCache, places
+from kvforensics.shapes import Place, ShapeCache, places, telling_shape
 from kvforensics.slot_text import TICKS, slot_text
 from kvforensics.spec import ID_KINDS, SLOTS, Format
 from kvforensics.terms import compile_terms, meets
@@ -64,15 +64,13 @@ class Extractor:
         """The paths of which a value decides whether a unit is a request of its own."""
         return (*(path for path, _, _ in self._framing), *(t.steps for terms in self._requests for t in terms))
 
-    def matches(self, record: Any) -> bool:
-        """Whether the record has the shape of the format."""
-        if self._search_signature:
-            known = self._shapes_match.answer(record)
-            if known is not None:
-                return known
+    def matches(self, record: Any, shape: Any = None) -> bool:
+        """Whether the record has the shape of the format; `shape` is the record's own where it is known."""
         if self._keys is not None:
             return type(record) is dict and any(record.keys() >= keys for keys in self._keys)
-        return self._looks_like(record)
+        if shape is None and self._search_signature:
+            shape = telling_shape(record, opened=True)
+        return self._looks_like(record) if shape is None else self._shapes_match.answer_for(shape, record)
 
     def alternatives(self, record: Any) -> list[int]:
         """Which alternatives of the signature the record meets."""

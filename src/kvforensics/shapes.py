@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from kvforensics.paths import MAX_DEPTH, MAX_NODES, fold, last_chunk
+from kvforensics.paths import MAX_DEPTH, MAX_NODES, embedded, fold, last_chunk
 
 Place = tuple[str | int, ...]
 MAX_SHAPES = 512
@@ -23,31 +23,40 @@ class Uncacheable(Exception):
     """A record whose shape says too little, such as one that holds JSON as text."""
 
 
-def shape_of(value: Any, depth: int = 0) -> Any:
-    """What decides where paths lead: keys, nesting and nulls, not the values. Raises `Uncacheable`."""
+def shape_of(value: Any, depth: int = 0, *, opened: bool = False) -> Any:
+    """What decides where paths lead: keys, nesting and nulls, not the values. Raises `Uncacheable`.
+
+    `opened` goes into JSON that is kept as text, as paths do.
+    """
     if depth > MAX_DEPTH:
         raise Uncacheable
     if type(value) is list:
         if len(value) > MAX_ELEMENTS:
             raise Uncacheable
-        return (None, *(shape_of(v, depth + 1) if type(v) in _HOLDERS else _leaf(v) for v in value))
-    inner: list[Any] = []
-    for key, held in value.items():
-        kind = type(held)
-        if kind is str:
-            if held[:1] in _OPENERS or "data:" in held[:4096]:
-                raise Uncacheable
-        elif kind is dict or kind is list:
-            inner.append((key, shape_of(held, depth + 1)))
-        elif held is None:
-            inner.append(key)
+        return (None, *(_held(v, depth, opened=opened) for v in value))
+    inner = [(key, shape) for key, held in value.items() if (shape := _held(held, depth, opened=opened)) is not False]
     return (tuple(value), tuple(inner))
 
 
-def _leaf(value: Any) -> bool:
-    if type(value) is str and (value[:1] in _OPENERS or "data:" in value[:4096]):
-        raise Uncacheable
-    return value is None
+def _held(value: Any, depth: int, *, opened: bool) -> Any:
+    """The shape of what is in an object or a list: False for a plain value, True for null."""
+    kind = type(value)
+    if kind is str:
+        if value[:1] not in _OPENERS and "data:" not in value[:4096]:
+            return False
+        if not opened:
+            raise Uncacheable
+        inside = embedded(value)
+        return ("text", shape_of(inside, depth + 1, opened=True)) if type(inside) in _HOLDERS else False
+    return shape_of(value, depth + 1, opened=opened) if kind is dict or kind is list else value is None
+
+
+def telling_shape(value: Any, *, opened: bool = False) -> Any:
+    """The shape of a value, None where it says too little."""
+    try:
+        return shape_of(value, opened=opened)
+    except Uncacheable:
+        return None
 
 
 class ShapeCache(Generic[Answer]):
@@ -59,10 +68,11 @@ class ShapeCache(Generic[Answer]):
 
     def answer(self, record: Any) -> Answer | None:
         """The answer for the record, None where its shape says too little."""
-        try:
-            shape = shape_of(record)
-        except Uncacheable:
-            return None
+        shape = telling_shape(record)
+        return None if shape is None else self.answer_for(shape, record)
+
+    def answer_for(self, shape: Any, record: Any) -> Answer:
+        """The answer for the record, whose shape is known."""
         known = self._known.get(shape)
         if known is None:
             if len(self._known) >= MAX_SHAPES:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 _PLAIN_DIGITS = 18
+_PLAIN = rf"^[0-9]{{1,{_PLAIN_DIGITS}}}$"
 _EXACT = 2**53
 _COUNTS = ("prompt", "cache_read", "cache_write", "completion", "total")
 _NAMES = {c: f"{c}_tokens" for c in _COUNTS} | {"request_bytes": "request_bytes"}
@@ -71,7 +72,19 @@ def read_count(text: pl.Series, absurd_over: int | None) -> tuple[pl.Series, pl.
     Wrong is `absurd` (negative, fractional, too large) or `unreadable`; both are null where there is nothing.
     """
     if text.null_count() == len(text):
-        return pl.Series([None] * len(text), dtype=pl.Int64), pl.Series([None] * len(text), dtype=pl.String)
+        return _nothing(text, pl.Int64()), _nothing(text, pl.String())
+    if text.str.contains(_PLAIN).all():
+        number = text.cast(pl.Int64)
+        if absurd_over is None or number.max() <= absurd_over:  # type: ignore[operator]
+            return number, _nothing(text, pl.String())
+    return _read_count(text, absurd_over)
+
+
+def _nothing(like: pl.Series, dtype: pl.DataType) -> pl.Series:
+    return pl.Series([None], dtype=dtype).new_from_index(0, len(like))
+
+
+def _read_count(text: pl.Series, absurd_over: int | None) -> tuple[pl.Series, pl.Series]:
     t = pl.col("text")
     digits = t.str.extract(rf"^0*([0-9]{{1,{_PLAIN_DIGITS}}})(?:\.0+)?$").cast(pl.Int64)
     scientific = t.str.extract(r"^([0-9]+(?:\.[0-9]+)?[eE][+-]?[0-9]+)$").cast(pl.Float64, strict=False)
@@ -112,13 +125,17 @@ def _counted(frame: pl.DataFrame, *, visible: pl.Expr, own_total: bool, summed: 
         # Buckets that come to more than the total count something twice.
         rule = pl.when((total >= a) & (rest < a + cache)).then(pl.lit("inclusive")).otherwise(rule)
     # Cached tokens are part of the prompt, so more of them than the field holds settles it against any total.
-    rule = pl.when(proves_exclusive).then(pl.lit("exclusive")).otherwise(rule)
+    # In steps, as an expression is planned again wherever it is used.
+    frame = frame.with_columns(rule=pl.when(proves_exclusive).then(pl.lit("exclusive")).otherwise(rule))
+    rule = pl.col("rule")
     inclusive, exclusive = rule == "inclusive", rule.is_in(["exclusive", "split"])
     untold = pl.col("cache_read").is_null() & pl.col("cache_write").is_null()
     open_above = cache_flaw | (exclusive & ~visible) | ((rule == "unproven") & untold)
 
     reported_low = pl.when(exclusive).then(a + cache).otherwise(a)
     counted_high = pl.when(inclusive).then(a).when(open_above).then(None).otherwise(a + cache)
+    frame = frame.with_columns(open_above=open_above, counted_high=counted_high)
+    open_above, counted_high = pl.col("open_above"), pl.col("counted_high")
     # A total of the provider that leaves more for the prompt than the record counts: cached tokens may be what is missing.
     proves = ~rule.is_in(["split", "unproven"]) if own_total else pl.lit(value=False)
     hidden = proves & (rest > counted_high).fill_null(value=False)
