@@ -34,6 +34,9 @@ _THRESHOLDS = pa.schema([
     ("node", pa.string()), ("since_us", pa.int64()), ("until_us", pa.int64()), ("prompt_tokens_over", pa.int64()),
     ("uncertain_from", pa.int64()),
 ])  # fmt: skip
+_NO_THRESHOLDS = pa.schema([
+    ("source", pa.string()), ("line", pa.int64()), ("prompt_tokens_over", pa.int64()), ("uncertain_from", pa.int64()),
+]).empty_table()  # fmt: skip
 _AUDITS = (
     "901_every_record_once", "902_every_call_counted_once", "903_no_affected_without_proof",
     "904_duplicates_point_to_a_counted_record",
@@ -116,7 +119,16 @@ def without_rule(store: Store, rule_id: str | None) -> None:
 
 def recount(store: Store, *, sampled: bool, ask: Ask = query) -> tuple[ResponseCounts, TenantCounts, int, int]:
     """Responses, tenants, replays and excluded responses of the dispositions as they stand."""
-    r, t = _one(store, ask, "301_responses"), _one(store, ask, "302_tenants")
+    return _recounted(*_summed(store, ask), sampled=sampled)
+
+
+def _summed(store: Store, ask: Ask) -> tuple[dict[str, int], dict[str, int]]:
+    return _one(store, ask, "301_responses"), _one(store, ask, "302_tenants")
+
+
+def _recounted(
+    r: dict[str, int], t: dict[str, int], *, sampled: bool
+) -> tuple[ResponseCounts, TenantCounts, int, int]:
     upper = r["affected"] + r["possible"] + r["replays"] + r["guessed"]
     return (
         ResponseCounts(r["affected"], r["possible"], r["affected"], None if sampled else upper),
@@ -135,7 +147,10 @@ def part(store: Store, incident: Incident, name: str = "parts", ask: Ask = query
     ]  # fmt: skip
     store.register("node_thresholds", pa.Table.from_pylist(thresholds, schema=_THRESHOLDS))
     own: dict[str, Value] = {"prompt_tokens_over": incident.prompt_tokens_over, "uncertain_from": incident.uncertain_from}
-    store.create_table_as("thresholds", ask("105_thresholds"), own)
+    if thresholds:
+        store.create_table_as("thresholds", ask("105_thresholds"), own)
+    else:
+        store.register("thresholds", _NO_THRESHOLDS)
     store.create_table_as(name, ask("110_parts"), {
         "start_us": incident.start_us,
         "end_us": incident.end_us,
@@ -196,19 +211,19 @@ def _tie(store: Store, ask: Ask) -> int:
     Ids of a call come first. What they tie decides which ids of a request are unambiguous, and what those tie can
     settle others, so that is repeated until a look finds nothing.
     """
-    store.create_table_as("shared_ids", ask("201_shared_ids"))
+    shared = store.create_table_as("shared_ids", ask("201_shared_ids"))
     store.create_table_as("ties", ask("202_call_ties"))
     rounds = 0
     while True:
-        store.create_table_as("labels", ask("203_labels_first"))
+        if not store.create_table_as("labels", ask("203_labels_first")) and not shared:
+            return rounds
         before = None
         while (total := _one(store, ask, "205_labels_sum")["total"]) != before:
             before = total
             store.create_table_as("labels", ask("204_labels_next"))
             rounds += 1
         store.create_table_as("contested_ids", ask("206_contested_ids"))
-        store.create_table_as("request_ties", ask("207_request_ties"))
-        if not _one(store, ask, "208_count_request_ties")["ties"]:
+        if not store.create_table_as("request_ties", ask("207_request_ties")):
             return rounds
         store.create_table_as("ties", ask("209_ties_joined"))
 
@@ -219,8 +234,8 @@ def _one(store: Store, ask: Ask, stem: str, parameters: dict[str, Value] | None 
 
 
 def _count(store: Store, ask: Ask, off_model_dropped: int, settled: tuple[int, int], *, sampled: bool) -> Counts:
-    r, t = _one(store, ask, "301_responses"), _one(store, ask, "302_tenants")
-    responses, tenants, _, _ = recount(store, sampled=sampled, ask=ask)
+    r, t = _summed(store, ask)
+    responses, tenants, _, _ = _recounted(r, t, sampled=sampled)
     outside = OutsideCounts(**_one(store, ask, "303_outside", {"off_model_dropped": off_model_dropped}))
     by_window, by_threshold = settled
     outside = replace(

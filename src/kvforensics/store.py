@@ -76,11 +76,15 @@ class Store:
         self._connection.register(name, data)
         self._registered[name] = data
 
-    def create_table_as(self, name: str, query: Query, parameters: Mapping[str, Value] | None = None) -> None:
-        """Keep the answer of a query as the table `name`, in place of any earlier one."""
+    def create_table_as(self, name: str, query: Query, parameters: Mapping[str, Value] | None = None) -> int:
+        """Keep the answer of a query as the table `name`, in place of any earlier one; the number of its rows."""
         _check_name(name)
         with _explained(query.stem):
-            self._connection.execute(f"CREATE OR REPLACE TABLE {name} AS {query.sql}", query.bind(parameters))
+            made = self._connection.execute(f"CREATE OR REPLACE TABLE {name} AS {query.sql}", query.bind(parameters))
+            (rows,) = made.fetchone() or (0,)
+        if self._registered.pop(name, None) is not None:
+            self._connection.unregister(name)
+        return int(rows)
 
     def relation(self, name: str) -> pa.Table:
         """A relation as it stands."""
