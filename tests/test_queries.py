@@ -32,6 +32,9 @@ PARAMETERS = {
     "314_by_attribute": {"attribute": "node", "most": 2},
     "317_may_be_one": {"most": 10},
     "322_matches_without_rule": {"rule_id": "rule-0"},
+    "324_records_between": {
+        "since_us": 1_600_000_000, "until_us": 1_700_000_000, "tokens_from": 998, "tokens_to": 1001
+    },
     "330_prefill_rate": {"over": 1000, "least_tokens": 100},
     "331_corroboration": {"most": 10},
     "332_node_minutes": {"most": 2},

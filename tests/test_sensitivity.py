@@ -7,6 +7,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -51,8 +52,14 @@ def changed(tmp_path: Path, pairs: tuple[tuple[str, str], ...]) -> str:
     return str(path)
 
 
-def numbers(summary: Json) -> Json:
-    """What a row of the table says, of a whole run."""
+def rerun(path: Path, **options: Any) -> Json:
+    """What a row of the table says, of a whole run that itself makes no other row."""
+
+    def none(*_: Any) -> tuple[()]:
+        return ()
+
+    with patch.multiple("kvforensics.sensitivity", _rules=none, _windows=none, _zones=none):
+        summary = run(path, **options)
     return {
         "responses": summary["responses"],
         "tenants": summary["tenants"],
@@ -155,24 +162,24 @@ def test_a_rule_left_out_of_the_table_equals_one_left_out_of_the_file(
     path.write_text(without(rule))
     for listed in (ROOT / "sample_logs").glob("*.txt"):
         (tmp_path / listed.name).write_bytes(listed.read_bytes())
-    assert row(provider, f"without_rule:{rule}") == numbers(run(fleet, exclusions=(str(path),), timezones=ZONES))
+    assert row(provider, f"without_rule:{rule}") == rerun(fleet, exclusions=(str(path),), timezones=ZONES)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("code", ["start_1h_later", "end_1h_earlier", "threshold_at_band"])
+@pytest.mark.parametrize("code", EDGES)
 def test_an_edge_moved_in_the_table_equals_one_moved_in_the_incident(
     provider: list[Json], fleet: Path, tmp_path: Path, code: str
 ) -> None:
     rules = (str(ROOT / "sample_logs/provider-exclusions.toml"),)
-    moved = run(fleet, exclusions=rules, timezones=ZONES, incident=changed(tmp_path, EDGES[code]))
-    assert row(provider, code) == numbers(moved)
+    moved = rerun(fleet, exclusions=rules, timezones=ZONES, incident=changed(tmp_path, EDGES[code]))
+    assert row(provider, code) == moved
 
 
 @pytest.mark.slow
 def test_zones_taken_back_in_the_table_equal_a_run_without_them(provider: list[Json], fleet: Path) -> None:
     rules = (str(ROOT / "sample_logs/provider-exclusions.toml"),)
-    assert row(provider, "without_assumed_zones") == numbers(run(fleet, exclusions=rules))
-    assert row(provider, "without_exclusions") == numbers(run(fleet, timezones=ZONES))
+    assert row(provider, "without_assumed_zones") == rerun(fleet, exclusions=rules)
+    assert row(provider, "without_exclusions") == rerun(fleet, timezones=ZONES)
 
 
 @pytest.mark.slow
@@ -186,10 +193,10 @@ def test_every_row_equals_its_run_for_a_log_with_records_at_every_edge(tmp_path:
     options: Json = {"exclusions": (str(rules),), "timezones": ((None, "Europe/Amsterdam"),)}
     table = run(path, **options)["estimate"]["sensitivity"]
     for code, pairs in EDGES.items():
-        assert row(table, code) == numbers(run(path, **options, incident=changed(tmp_path, pairs))), code
-    assert row(table, "without_assumed_zones") == numbers(run(path, exclusions=(str(rules),)))
-    assert row(table, "without_exclusions") == numbers(run(path, timezones=options["timezones"]))
-    assert row(table, "without_rule:nobody") == row(table, "as_stated") == numbers(run(path, **options))
+        assert row(table, code) == rerun(path, **options, incident=changed(tmp_path, pairs)), code
+    assert row(table, "without_assumed_zones") == rerun(path, exclusions=(str(rules),))
+    assert row(table, "without_exclusions") == rerun(path, timezones=options["timezones"])
+    assert row(table, "without_rule:nobody") == row(table, "as_stated") == rerun(path, **options)
     assert len({json.dumps(r["responses"]) for r in table}) > 5
 
 

@@ -7,8 +7,10 @@ record on the model is kept whatever its time and size, and as none of these cha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,6 +27,7 @@ from kvforensics.store import Store
 
 HOUR_US = 3_600_000_000
 FEW_RECORDS = 50_000
+Again = Callable[[], Store]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,41 +65,51 @@ def varied(
     stated = Variation(
         "as_stated", "nothing changed", run.counts.responses, run.counts.tenants, run.counts.replays, excluded.records
     )
-    threads = 1 if records.num_rows < FEW_RECORDS else None
-    with Store(memory_bytes=memory_bytes, spool=spool, threads=threads) as own:
-        for name in ("sources", "labels", "replay_targets"):
-            own.register(name, store.relation(name))
-        own.register("varied_records", records)
-        own.register("records", records)
-        part(own, run.incident, "stated_parts")
-        return (stated, *_rules(own, run, stated), *_windows(own, run, stated), *_zones(own, run, stated, records))
+    store.register("varied_records", records)
+    with ExitStack() as opened:
+
+        @cache
+        def again() -> Store:
+            """Where the records are judged again, opened only where anything changes."""
+            threads = 1 if records.num_rows < FEW_RECORDS else None
+            own = opened.enter_context(Store(memory_bytes=memory_bytes, spool=spool, threads=threads))
+            for name in ("sources", "labels", "replay_targets"):
+                own.register(name, store.relation(name))
+            own.register("records", records)
+            own.register("varied_records", records)
+            part(own, run.incident, "stated_parts")
+            return own
+
+        windows = _windows(store, again, run, stated)
+        return (stated, *_rules(again, run, stated), *windows, *_zones(again, run, stated, records))
 
 
-def _rules(store: Store, run: Run, stated: Variation) -> Iterator[Variation]:
+def _rules(again: Again, run: Run, stated: Variation) -> Iterator[Variation]:
     """Each rule left out, and all of them. A rule that takes out nothing changes nothing."""
     matters = {r.rule_id: r.would_be_affected > 0 for r in run.counts.excluded.by_rule}
     if not run.rules:
         return
     sampled = _unbounded(run, run.incident)
     if any(matters.values()):
+        store = again()
         judge_again(store, run.incident, run.rules, run.aliases)
         store.create_table_as("all_rule_matches", query("240_rule_matches"))
     for rule in run.rules:
         code, change = f"without_rule:{rule.id}", f"without the exclusion rule {rule.id}"
         if matters[rule.id]:
-            without_rule(store, rule.id)
-            yield _counted(store, code, change, sampled=sampled)
+            without_rule(again(), rule.id)
+            yield _counted(again(), code, change, sampled=sampled)
         else:
             yield replace(stated, code=code, change=change)
     code, change = "without_exclusions", "without any exclusion rule"
     if any(matters.values()):
-        without_rule(store, None)
-        yield _counted(store, code, change, sampled=sampled)
+        without_rule(again(), None)
+        yield _counted(again(), code, change, sampled=sampled)
     else:
         yield replace(stated, code=code, change=change)
 
 
-def _windows(store: Store, run: Run, stated: Variation) -> Iterator[Variation]:
+def _windows(store: Store, again: Again, run: Run, stated: Variation) -> Iterator[Variation]:
     """The edges of the window moved, and the threshold at the lower end of the uncertain band."""
     i = run.incident
     for code, edge, incident in (
@@ -110,23 +123,48 @@ def _windows(store: Store, run: Run, stated: Variation) -> Iterator[Variation]:
         at = incident.start_us if edge == "starts" else incident.end_us
         tail = " (its tail moves with it)" if edge == "ends" and i.uncertain_until_us > i.end_us else ""
         change = f"the window {edge} at {rfc3339(at)}{tail}"
-        yield _varied(store, run, stated, incident, code, change)
+        yield _varied(store, again, run, stated, incident, code, change)
     if i.uncertain_from <= i.prompt_tokens_over:
         nodes = tuple(replace(n, prompt_tokens_over=n.uncertain_from - 1) for n in i.nodes)
         lower = replace(i, prompt_tokens_over=i.uncertain_from - 1, nodes=nodes)
         change = f"the threshold is over {i.uncertain_from - 1:,} tokens: the uncertain band counts as over"
-        yield _varied(store, run, stated, lower, "threshold_at_band", change)
+        yield _varied(store, again, run, stated, lower, "threshold_at_band", change)
 
 
-def _varied(store: Store, run: Run, stated: Variation, incident: Incident, code: str, change: str) -> Variation:
+def _varied(
+    store: Store, again: Again, run: Run, stated: Variation, incident: Incident, code: str, change: str
+) -> Variation:
     """One variation of the incident; where it changes no part of any record, it changes no number."""
-    part(store, incident)
-    changed = store.run(query("323_parts_changed")).to_pylist()[0]["records"]
     sampled = _unbounded(run, incident)
-    if not changed and sampled == _unbounded(run, run.incident):
+    if not _changes(store, again, run.incident, incident) and sampled == _unbounded(run, run.incident):
         return replace(stated, code=code, change=change)
-    judge_again(store, incident, run.rules, run.aliases)
-    return _counted(store, code, change, sampled=sampled)
+    judge_again(again(), incident, run.rules, run.aliases)
+    return _counted(again(), code, change, sampled=sampled)
+
+
+def _changes(store: Store, again: Again, stated: Incident, varied: Incident) -> bool:
+    """Whether any part of any record changes."""
+    times, tokens = _moved(_edges(stated), _edges(varied)), _moved(_limits(stated), _limits(varied))
+    asked = {"since_us": times[0], "until_us": times[1], "tokens_from": tokens[0], "tokens_to": tokens[1]}
+    if not store.run(query("324_records_between"), asked).to_pylist()[0]["records"]:
+        return False
+    part(again(), varied)
+    return bool(again().run(query("323_parts_changed")).to_pylist()[0]["records"])
+
+
+def _edges(incident: Incident) -> tuple[int, ...]:
+    return incident.start_us, incident.end_us, incident.uncertain_until_us
+
+
+def _limits(incident: Incident) -> tuple[int, ...]:
+    by_node = (limit for n in incident.nodes for limit in (n.uncertain_from, n.prompt_tokens_over))
+    return (incident.uncertain_from, incident.prompt_tokens_over, *by_node)
+
+
+def _moved(before: tuple[int, ...], after: tuple[int, ...]) -> tuple[int | None, int | None]:
+    """The lowest and the highest of the limits that moved, None where none did."""
+    moved = [n for pair in zip(before, after, strict=True) if pair[0] != pair[1] for n in pair]
+    return (min(moved), max(moved)) if moved else (None, None)
 
 
 def _ending(incident: Incident, by_us: int) -> Incident:
@@ -135,7 +173,7 @@ def _ending(incident: Incident, by_us: int) -> Incident:
     )  # fmt: skip
 
 
-def _zones(store: Store, run: Run, stated: Variation, records: pa.Table) -> Iterator[Variation]:
+def _zones(again: Again, run: Run, stated: Variation, records: pa.Table) -> Iterator[Variation]:
     if not run.zoned:
         return
     code = "without_assumed_zones"
@@ -144,6 +182,7 @@ def _zones(store: Store, run: Run, stated: Variation, records: pa.Table) -> Iter
     if records["unzoned_earliest"].null_count == records.num_rows and sampled == _unbounded(run, run.incident):
         yield replace(stated, code=code, change=change)
         return
+    store = again()
     store.register("records", store.run(query("321_unzoned_records")))
     judge_again(store, run.incident, run.rules, run.aliases)
     yield _counted(store, code, change, sampled=sampled)
