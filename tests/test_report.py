@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return hostile_case(tmp_path_factory.mktemp("hostile"))
 
 
+@cache
 def told(case: Path, medium: str, **options: Any) -> bytes:
     return b"".join(report_bytes(ReportOptions(str(case), **options), medium))
 

@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -52,10 +53,15 @@ def check(*paths: Path, **options: Any) -> Json:
 
 
 def assert_valid(summary: Json) -> None:
+    _validator().validate(json.loads(json.dumps(summary)))
+
+
+@cache
+def _validator() -> Any:
     jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads(files("kvforensics").joinpath("schemas", "summary.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.Draft202012Validator(schema).validate(json.loads(json.dumps(summary)))
+    return jsonschema.Draft202012Validator(schema)
 
 
 def steady(every: timedelta = timedelta(hours=6), tokens: int | None = 700, **more: Any) -> list[Json]:
