@@ -264,3 +264,19 @@ def test_the_call_among_the_spans_of_an_export_request_inside_a_wrapper_is_found
     assert seen(found) == ("cri > otlp-json", 2, 0)
     [row] = [r for r in found.records.to_pylist() if r["model_match"]]
     assert (row["prompt_tokens_min"], row["reasons"]) == (700_000, ["calls_in_event:2"])
+
+
+@pytest.mark.parametrize(
+    ("state", "interval"),
+    [
+        ("ot=th:c", 4.0), ("rojo=1,ot=rv:6e6d1a75832a2f;th:fd70a", 100.0), ("ot=th:0", 1.0), ("ot=rv:abcdef", None),
+        ("rot=th:c", None), ("ot=th:", None), ("ot=th:123456789abcdef", None), ("", None),
+    ],
+)  # fmt: skip
+def test_a_span_tells_for_how_many_it_stands(tmp_path: Path, state: str, interval: float | None) -> None:
+    span = {**otlp("workers-ai", {"ai.usage.inputTokens": 700_000}), "traceState": state}
+    request = {"resourceSpans": [{"scopeSpans": [{"spans": [span, {**span, "spanId": "c"}]}]}]}
+    found = written(tmp_path / "t.jsonl", [request])
+    told = found.records["sample_interval"].to_pylist()
+    assert told == [interval if interval is None else pytest.approx(interval, rel=1e-4)] * 2
+    assert list(found.inputs[0].intervals) == ([told[0]] if interval and interval > 1 else [])

@@ -5,6 +5,7 @@ What stands behind the bar of a path in a `Format`:
     request_id|/^(.+)_cache_hit[0-9.]+$/    the first group of an expression, nothing where it does not match
     cancelled|/^true$/=cancelled            a word of ours where the expression matches, nothing elsewhere
     usageDetails|+input_* !input_tokens     the sum of the members whose names match, without those behind a `!`
+    span.traceState|~adjusted_count         what a function by that name makes of the text
 """
 
 from __future__ import annotations
@@ -16,14 +17,18 @@ from functools import lru_cache
 from typing import Any
 
 from kvforensics.paths import embedded, text_of
+from kvforensics.trace_state import adjusted_count
 
-READINGS = ("/", "+")
+READINGS = ("/", "+", "~")
+_NAMED = {"~adjusted_count": adjusted_count}
 LONGEST_TEXT = 4096
 _SUMMAND = re.compile(r"[0-9]{1,18}(?:\.0+)?")
 
 
 def read_value(value: Any, reading: str) -> str | None:
     """The text that a reading takes of a value, None where it takes nothing."""
+    if reading[0] == "~":
+        return _NAMED[reading](value) if type(value) is str else None
     return _sum(value, reading) if reading[0] == "+" else matcher(reading)(value)
 
 

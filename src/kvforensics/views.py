@@ -31,6 +31,7 @@ _SNAKE = {
     "trace_id": "traceId", "span_id": "spanId", "parent_span_id": "parentSpanId",
     "start_time_unix_nano": "startTimeUnixNano", "end_time_unix_nano": "endTimeUnixNano", "time_unix_nano": "timeUnixNano",
     "observed_time_unix_nano": "observedTimeUnixNano", "event_name": "eventName",
+    "trace_state": "traceState",
 }  # fmt: skip
 _TIMES = ("startTimeUnixNano", "endTimeUnixNano", "timeUnixNano", "observedTimeUnixNano")
 _PLAIN = frozenset((

@@ -18,6 +18,7 @@ FORMAT = Format(
     view="otlp",
     signature=(("span.spanId", "gen_ai.model.provider", "gen_ai.request.model"),),
     fields={
+        "sample_interval": ("span.traceState|~adjusted_count",),
         "start": ("span.startTimeUnixNano",),
         "end": ("span.endTimeUnixNano",),
         "model": ("gen_ai.request.model",),

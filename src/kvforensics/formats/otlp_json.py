@@ -28,6 +28,7 @@ FORMAT = Format(
         )),
     ),
     fields={
+        "sample_interval": ("span.traceState|~adjusted_count",),
         "start": ("span.startTimeUnixNano",),
         "end": ("span.endTimeUnixNano",),
         "stamp": ("span.timeUnixNano", "span.observedTimeUnixNano"),
@@ -72,7 +73,7 @@ FORMAT = Format(
     failed_states=("error", "2", "status_code_error"),
     tenant_says="tenant, organisation, team, project or account among the attributes and their metadata, else the user",
     blind_spots=(
-        BlindSpot("sampling", "Head or tail sampling removes spans, and the file does not tell.", hides_long=True),
+        BlindSpot("sampling", "Head or tail sampling removes spans; only `ot=th:` in a trace state tells.", hides_long=True),
         BlindSpot("limits", "Attribute, span and message size limits drop what is large, long prompts first.", hides_long=True),
         BlindSpot("uninstrumented", "Clients without instrumentation leave no span."),
     ),

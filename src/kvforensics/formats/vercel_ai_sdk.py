@@ -19,6 +19,7 @@ FORMAT = Format(
     requests=(("ai.operationId=ai.generate*",), ("ai.operationId=ai.stream*",), ("ai.operationId=ai.embed*",)),
     sums=tuple((f"ai.operationId=ai.{name}",) for name in ("generateText", "streamText", "embedMany")),
     fields={
+        "sample_interval": ("span.traceState|~adjusted_count",),
         "start": ("span.startTimeUnixNano",),
         "end": ("span.endTimeUnixNano",),
         "model": ("ai.model.id", "gen_ai.request.model", "ai.response.model", "gen_ai.response.model"),
