@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kvforensics.cli import main
+from kvforensics.engine import packed
 from kvforensics.engine.exposure_document import document_of
 from kvforensics.engine.pages import Schedule, replay
 from kvforensics.engine.trace import Trace, TraceOptions, trace
@@ -86,8 +87,9 @@ def test_logs_to_the_second_or_with_holes_lower_the_confidence_and_say_why(tmp_p
     assert min(r["completeness"] for r in document["ranks"]) < 0.98
 
 
-def test_the_same_logs_give_the_same_document(tmp_path: Path) -> None:
+def test_the_same_logs_give_the_same_document_packed_or_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, one, _ = traced(3, tmp_path / "one")
+    monkeypatch.setattr(packed, "PIECE", 50)
     _, other, _ = traced(3, tmp_path / "other")
     assert json.dumps(document_of(one)) == json.dumps(document_of(other))
 

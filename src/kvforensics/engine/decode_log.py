@@ -170,12 +170,13 @@ def local_clocks(evidence: Evidence) -> dict[str, int | None]:
     took = pl.sum_horizontal(
         *(pl.col(f"{k}_us").fill_null(0) for k in ("bootstrap", "wait", "transfer", "queue", "forward"))
     )
-    gaps = pl.concat([
-        evidence.stats.select("node", (pl.col("local_us") - pl.col("entry_us") - took).alias("gap")),
-        evidence.answers.select("node", (pl.col("local_us") - pl.col("finished_us")).alias("gap")),
-    ]).drop_nulls()  # fmt: skip
-    told = gaps.select("node", (pl.col("gap") / QUARTER_US).round().cast(pl.Int64).alias("quarters")).unique()
+    by_entry = pl.col("local_us") - pl.col("entry_us") - took
+    told: set[tuple[str, int]] = set()
+    for table, gap in ((evidence.stats, by_entry), (evidence.answers, pl.col("local_us") - pl.col("finished_us"))):
+        rounded = (gap / QUARTER_US).round().cast(pl.Int64).alias("quarters")
+        for piece in table.pieces():
+            told.update(piece.select("node", rounded).drop_nulls().unique().iter_rows())
     clocks: dict[str, int | None] = {}
-    for node, quarters in told.iter_rows():
+    for node, quarters in told:
         clocks[node] = None if node in clocks else quarters * QUARTER_US
     return clocks

@@ -15,7 +15,6 @@ HANDSHAKE = 1.0 * SECOND
 """The longest that taking the pages is believed to follow the arrival of a request by, where no statistics tell."""
 _TOLD = ("source", "line", "node", "room", "dp", "prompt_tokens", "output_tokens", "tenant")
 """What each kind of row may tell; statistics, which the rank itself prints, are believed first."""
-_PART = 200_000
 _STATS = ("local_us", "entry_us", "bootstrap_us", "wait_us", "transfer_us", "queue_us", "forward_us")
 _ANSWERS = ("local_us", "finish", "received_us", "answered_us", "finished_us")
 
@@ -27,13 +26,15 @@ def decode_requests(evidence: Evidence) -> pl.DataFrame:
     `decoding` is the time from the first step to the end, `ready` when the handshake was done (None where not told);
     `epoch` says that times are since 1970.
     """
-    parts = 1 + (evidence.stats.height + evidence.answers.height) // _PART
-    # Joined part by part, by the ids' digests, as all at once would need the memory of all at once.
-    keys = [t["rid"].hash() % parts for t in (evidence.stats, evidence.answers)]
-    whole = pl.concat(
-        _joined(evidence.stats.filter(keys[0] == n), evidence.answers.filter(keys[1] == n)) for n in range(parts)
-    )
-    return _timed(whole.with_columns(pl.col("epoch_end").is_not_null().all().over("node").alias("epoch")))
+    tables = (evidence.stats, evidence.answers)
+    parts = max(t.parts for t in tables)
+    # Joined part by part, as all at once would need the memory of all at once.
+    whole = [_joined(*(t.part(n, parts) for t in tables)) for n in range(parts)]
+    untold = pl.concat([w.filter(pl.col("epoch_end").is_null()).select("node") for w in whole]).unique()["node"].implode()
+    timed = []
+    while whole:
+        timed.append(_timed(whole.pop(0).with_columns((~pl.col("node").is_in(untold)).alias("epoch"))))
+    return pl.concat(timed)
 
 
 def _joined(stats: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import polars as pl
 
 from kvforensics.engine.answers import AnswerReader
 from kvforensics.engine.bare_lines import Lane
 from kvforensics.engine.lines import SourceReport, read_lines
+from kvforensics.engine.packed import Packed
 from kvforensics.engine.records import SCHEMA, WANTED, RecordReader
 from kvforensics.engine.startup import WANTED as START_WANTED
 from kvforensics.engine.startup import NodeStart, StartReader
@@ -39,34 +40,32 @@ _KINDS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 _TYPES = {name: pl.Categorical() if name in REPEATED else kind for name, kind in SCHEMA.items()}
 _WANTED = re.compile(WANTED.pattern + b"|" + START_WANTED.pattern)
-_FRAMES = 256
-"""Small tables that are put together to a larger one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """All rows, source by source, what starts told, and what was read. Columns are those of `records.SCHEMA`."""
 
-    stats: pl.DataFrame
-    answers: pl.DataFrame
-    events: pl.DataFrame
+    stats: Packed
+    answers: Packed
+    events: Packed
     starts: tuple[NodeStart, ...]
     inputs: tuple[SourceReport, ...]
 
     def records(self, rooms: pl.DataFrame | None = None) -> pl.DataFrame:
         """All rows in one table; with `rooms`, only those of requests whose room is among these."""
         if rooms is None:
-            tables = [self.stats, self.answers, self.events]
+            tables = [t.whole() for t in (self.stats, self.answers, self.events)]
         else:
-            tables = [t.join(rooms, on="room", how="semi") for t in (self.stats, self.answers)]
+            tables = [p.join(rooms, on="room", how="semi") for t in (self.stats, self.answers) for p in t.pieces()]
         return pl.concat([pl.DataFrame(schema=_TYPES), *tables], how="diagonal")
 
 
-@dataclass(slots=True)
 class _Tables:
     """Collects rows by kind."""
 
-    tables: dict[str, list[pl.DataFrame]] = field(default_factory=lambda: {name: [] for name in _KINDS})
+    def __init__(self) -> None:
+        self.tables = {name: Packed({c: _TYPES[c] for c in columns}) for name, columns in _KINDS.items()}
 
     def take(self, rows: pl.DataFrame) -> None:
         """Keep rows that may be of any kind, and may lack columns of it."""
@@ -78,53 +77,38 @@ class _Tables:
     def _add(self, name: str, rows: pl.DataFrame) -> None:
         if rows.is_empty():
             return
-        wanted = [
+        self.tables[name].add(rows.select(
             (pl.col(c) if c in rows.columns else pl.lit(None)).cast(_TYPES[c], strict=False).alias(c) for c in _KINDS[name]
-        ]
-        kept = self.tables[name]
-        kept.append(rows.select(wanted))
-        if len(kept) > _FRAMES:
-            kept[:] = [*kept[:-_FRAMES], pl.concat(kept[-_FRAMES:], rechunk=True)]
-
-    def whole(self) -> dict[str, pl.DataFrame]:
-        """One table a kind. The order is nearly that of the lines, and the same each time; sorting would need a copy."""
-        return {
-            name: pl.concat([pl.DataFrame(schema={c: _TYPES[c] for c in columns}), *self.tables.pop(name)])
-            for name, columns in _KINDS.items()
-        }
+        ))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    tables: dict[str, pl.DataFrame]
     starts: list[NodeStart]
     report: SourceReport
 
 
 def read_evidence(paths: tuple[str, ...], tenant_by: str | None, workers: int = 1) -> Evidence:
     """Read engine logs. Raises `UsageError` for a path that cannot be read."""
-    read = list(_read_all(find_sources(paths), tenant_by, workers))
-    tables = {
-        name: pl.concat([pl.DataFrame(schema={c: _TYPES[c] for c in columns}), *(one.tables[name] for one in read)])
-        for name, columns in _KINDS.items()
-    }
+    rows = _Tables()
+    read = list(_read_all(find_sources(paths), tenant_by, workers, rows))
     starts = tuple(start for one in read for start in one.starts)
-    return Evidence(**tables, starts=starts, inputs=tuple(one.report for one in read))
+    return Evidence(**rows.tables, starts=starts, inputs=tuple(one.report for one in read))
 
 
-def _read_all(sources: Sequence[Source], tenant_by: str | None, workers: int) -> Iterator[_Read]:
+def _read_all(sources: Sequence[Source], tenant_by: str | None, workers: int, rows: _Tables) -> Iterator[_Read]:
     large = sum(s.size or 0 for s in sources) >= PARALLEL_FROM
     if count(workers) < 2 or not large:
-        yield from (_read(s, tenant_by, None) for s in sources)
+        yield from (_read(s, tenant_by, None, rows) for s in sources)
         return
     with pool(count(workers)) as processes:
-        yield from (_read(s, tenant_by, processes) for s in sources)
+        yield from (_read(s, tenant_by, processes, rows) for s in sources)
 
 
-def _read(source: Source, tenant_by: str | None, processes: ProcessPoolExecutor | None) -> _Read:
-    report, tables, starts = SourceReport(source.name), _Tables(), StartReader()
+def _read(source: Source, tenant_by: str | None, processes: ProcessPoolExecutor | None, rows: _Tables) -> _Read:
+    report, starts = SourceReport(source.name), StartReader()
     records = RecordReader(AnswerReader(tenant_by))
-    for line in read_lines(source, _WANTED, report, Lane(source.name, tenant_by, tables.take, processes)):
+    for line in read_lines(source, _WANTED, report, Lane(source.name, tenant_by, rows.take, processes)):
         text = line.text.encode("utf-8", "replace")
         if WANTED.search(text):
             records.take(line)
@@ -132,6 +116,6 @@ def _read(source: Source, tenant_by: str | None, processes: ProcessPoolExecutor 
         if START_WANTED.search(text) and "http_request" not in line.text:
             starts.take(line)
         if records.is_full:
-            tables.take(records.rows())
-    tables.take(records.rows())
-    return _Read(tables.whole(), starts.starts, report)
+            rows.take(records.rows())
+    rows.take(records.rows())
+    return _Read(starts.starts, report)

@@ -9,7 +9,7 @@ before, since the process started.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -89,7 +89,9 @@ def replay_ranks(
     """The exposure of every rank, each with its memory."""
     total = sum(len(r) for r in ranks if r.stale.any())
     times = draws if draws is not None else int(min(DRAWS, max(1, WORK // max(total, 1))))
-    tasks = [(number, *one, times) for number, one in enumerate(zip(ranks, memories, strict=True))]
+    # Ids are many bytes, and the replay does without them.
+    slim = (replace(r, rid=r.rid.clear(), room=r.room.clear()) for r in ranks)
+    tasks = [(number, *one, times) for number, one in enumerate(zip(slim, memories, strict=True))]
     hit = sum(bool(r.stale.any()) for r in ranks)
     if count(workers) > 1 and total > PARALLEL_FROM and hit > 1:
         with pool(min(count(workers), hit)) as processes:

@@ -211,15 +211,20 @@ def _growth(schedule: Schedule, event_times: Floats, page: int) -> tuple[Pages, 
     together = max(1, -(-int(counts.sum()) // MOST_GROWTH_EVENTS))
     events = -(-counts // together)
     owner = np.repeat(np.arange(len(schedule), dtype=np.int32), events)
-    place = np.arange(len(owner), dtype=np.int64) - np.repeat(np.cumsum(events) - events, events)
-    step = begin[owner] + place * (page * together)
-    span = schedule.finished - schedule.first
-    when = schedule.first[owner] + span[owner] * (step / np.maximum(steps[owner], 1))
+    before = (np.cumsum(events) - events).astype(np.int32)
+    place = np.arange(len(owner), dtype=np.int32) - np.repeat(before, events)
+    # In place, as each of these columns is as long as all takings.
+    when = place.astype(np.float64)
+    when *= page * together
+    when += begin[owner]
+    when /= np.maximum(steps, 1)[owner]
+    when *= (schedule.finished - schedule.first)[owner]
+    when += schedule.first[owner]
     order = np.argsort(when, kind="stable")
     upto = np.searchsorted(when[order], event_times, side="left")
     weights = None
     if together > 1:
-        weights = np.minimum(counts[owner] - place * together, together)[order]
+        weights = np.minimum(counts[owner] - place.astype(np.int64) * together, together)[order]
     return owner[order], weights, upto
 
 

@@ -94,7 +94,7 @@ def trace(options: TraceOptions) -> Trace:
     basis = dict(zip(affected["rid"].to_pylist(), affected["basis"].to_pylist(), strict=True))
     del records
     requests, clocks = decode_requests(evidence), local_clocks(evidence)
-    events, inputs = evidence.events, evidence.inputs
+    events, inputs = evidence.events.whole(), evidence.inputs
     # The tables are large: they are given up before the ranks are cut out.
     del evidence
     ranks = tuple(read_ranks(requests, events, clocks, decodes, list(basis)))
@@ -107,15 +107,19 @@ def trace(options: TraceOptions) -> Trace:
 
 def _open_rooms(evidence: Evidence, limit: int | None) -> pl.DataFrame:
     """The rooms that `401_rooms` has to look at: a stub, a prompt over the limit, or nobody on decode who spoke of it."""
-    sides = (evidence.stats, evidence.answers)
     tokens = pl.col("prompt_tokens")
     odd = (tokens == 1) if limit is None else (tokens == 1) | (tokens >= limit)
-    decoded = pl.concat([
-        evidence.stats.filter(pl.col("role") == "decode").select("room"),
-        evidence.answers.filter(pl.col("output_tokens") > 1).select("room"),
-    ])  # fmt: skip
-    absent = [t.select("room").drop_nulls().join(decoded, on="room", how="anti") for t in sides]
-    return pl.concat([*(t.filter(odd).select("room").drop_nulls() for t in sides), *absent]).unique()
+    # Statistics have a role; of an answer only its length tells that it was decoded.
+    sides = ((evidence.stats, pl.col("role") == "decode"), (evidence.answers, pl.col("output_tokens") > 1))
+    wanted, spoken, decoded = [], [], []
+    for table, decodes in sides:
+        for piece in table.pieces(("room", "prompt_tokens", "role" if table is evidence.stats else "output_tokens")):
+            rooms = piece.filter(pl.col("room").is_not_null())
+            wanted.append(rooms.filter(odd).select("room"))
+            decoded.append(rooms.filter(decodes).select("room"))
+            spoken.append(rooms.filter(decodes.not_().fill_null(value=True)).select("room"))
+    absent = pl.concat(spoken).join(pl.concat(decoded), on="room", how="anti")
+    return pl.concat([*wanted, absent]).unique()
 
 
 class _Memories:
@@ -167,7 +171,7 @@ def _with_tenants(evidence: Evidence, path: Path) -> Evidence:
         pl.col("tenant").cast(pl.String),
     )
     named = named.cast(pl.Categorical()).alias("tenant")
-    return replace(evidence, stats=evidence.stats.with_columns(named), answers=evidence.answers.with_columns(named))
+    return replace(evidence, stats=evidence.stats.changed(named), answers=evidence.answers.changed(named))
 
 
 def _doubts(
