@@ -342,3 +342,10 @@ def test_numbers_that_nobody_should_write_are_not_read_and_stop_nothing(tmp_path
     (tmp_path / "x.log").write_text(text, encoding="utf-8")
     for command in ("audit", "signatures"):
         assert CliRunner().invoke(main, [command, str(tmp_path / "x.log")]).exit_code in (11, 12)
+
+
+def test_the_names_of_the_settings_of_a_fleet_are_held_once(tmp_path: Path) -> None:
+    one, other = audited(tmp_path, started("prefill", 1000, 2000), started("prefill", 3000, 2000)).nodes
+    assert one.args is not None
+    assert other.args is not None
+    assert one.args.keys is other.args.keys

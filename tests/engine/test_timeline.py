@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -62,6 +63,21 @@ def test_an_incident_from_an_audit_judges_each_request_by_its_node_and_time(tmp_
     ])  # fmt: skip
     found = [json.loads(line) for line in (case / "findings.jsonl").read_text().splitlines()]
     assert {f["record_id"]: f["disposition"] for f in found} == {"r1": "affected", "r3": "affected", "r5": "possible"}
+
+
+def test_restarts_in_local_time_are_wide_until_a_zone_is_stated_and_the_output_says_so(tmp_path: Path) -> None:
+    starts = (SETTINGS + LINE).format(day=7, pool=681280) + (SETTINGS + LINE).format(day=8, pool=900000)
+    log = tmp_path / "p.log"
+    log.write_text(re.sub(r"(?m)^\S+Z stderr F ", "", starts), encoding="utf-8")
+    asked = ["incidents", "new", "--from-audit", str(log)]
+    vague, stated = (CliRunner().invoke(main, [*asked, *more]) for more in ([], ["--timezone", "p.log=Europe/Amsterdam"]))
+    assert "when p.log started again is open for hours" in vague.stderr
+    assert "--timezone" in vague.stdout
+    assert "until = 2026-08-28T18:00:00.999999Z" in vague.stdout
+    assert "--timezone" not in stated.output
+    assert "until = 2026-08-28T04:00:00.999999Z" in stated.stdout
+    told = CliRunner().invoke(main, ["audit", str(log), "--workers", "1"]).stdout
+    assert "started between 2026-08-26T16:00:00Z and" in " ".join(told.split())
 
 
 def test_a_log_without_a_limit_gives_no_incident(tmp_path: Path) -> None:

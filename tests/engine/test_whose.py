@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
@@ -188,3 +189,36 @@ def test_without_a_pool_the_command_says_what_is_missing(tmp_path: Path) -> None
     (tmp_path / "decode.log").write_text("[2026-09-03 14:14:21] nothing\n", encoding="utf-8")
     result = CliRunner().invoke(main, ["whose", str(tmp_path)])
     assert result.exit_code == 12
+
+
+def stats(number: int, minute: int, tokens: int = 40) -> str:
+    """Time statistics of a request, in the compose dress, on a clock two hours ahead of UTC."""
+    return (
+        f"decode-1  | [2026-09-03 14:{minute:02d}:10 DP0 TP0] ReqTimeStats(rid=r{number}, bootstrap_room={number + 9}, "
+        f"input_len={tokens}, cached_input_len=0, output_len=5, type=decode): bootstrap_duration=1.00ms, "
+        "alloc_wait_duration=1.00ms, transfer_duration=1.00ms, queue_duration=0.00ms, forward_duration=7.00ms, "
+        f"entry_time={1788436810 + 60 * minute:.3f}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry", "runs"),
+    [
+        (lambda found: found[0], [["r1", "r2", "r3", "r4"], ["r5", "r6", "r7"]]),
+        (lambda _: "start_time=5000.1", [["r1", "r2", "r3", "r4"], ["r5", "r6", "r7"]]),
+        (lambda found: f"entry_time={float(found[1]) + 3600 * (found[1] > '178843800'):.3f}", [[f"r{n}" for n in range(1, 8)]]),
+    ],
+    ids=["its clock is told", "all is local", "its clock changed"],
+)
+def test_a_restart_in_another_file_parts_the_requests_where_its_time_is_told(
+    tmp_path: Path, entry: Callable[[re.Match[str]], str], runs: list[list[str]]
+) -> None:
+    start = (
+        "decode-1  | [2026-09-03 14:{m}:00] server_args=ServerArgs(disaggregation_mode='decode', page_size=10, dp_size=1)\n"
+        "decode-1  | [2026-09-03 14:{m}:05 DP0 TP0] max_total_num_tokens=400, chunked_prefill_size=1, context_len=900\n"
+    )
+    lines = [re.sub(r"entry_time=(\S+)", entry, stats(n, minute)) for n, minute in enumerate((5, 6, 7, 8, 25, 26, 27), 1)]
+    (tmp_path / "a.log").write_text("".join((start.format(m="00"), *lines[:3], start.format(m="20"))), encoding="utf-8")
+    (tmp_path / "b.log").write_text("".join(lines[3:]), encoding="utf-8")
+    found = trace(TraceOptions((str(tmp_path),), first_rejected=100))
+    assert [sorted(log.rid) for log in found.ranks] == runs

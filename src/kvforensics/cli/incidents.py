@@ -12,6 +12,9 @@ from kvforensics.errors import UsageError
 from kvforensics.incident import DEFAULT_INCIDENT, Incident, NodeThreshold, load_incident, shipped_incidents, template
 from kvforensics.instant import rfc3339
 
+SHOWN = 5
+"""Names that a hint lists."""
+
 
 @click.group(name="incidents", invoke_without_command=True)
 @click.pass_context
@@ -74,12 +77,22 @@ def new(file: str | None, logs: tuple[str, ...], base: str, timezone: tuple[str,
 def _from_audit(logs: tuple[str, ...], base: str, timezone: tuple[str, ...]) -> str:
     from kvforensics.clock import check_zone
     from kvforensics.engine.audit import AuditOptions, audit
-    from kvforensics.engine.timeline import incident_text
+    from kvforensics.engine.timeline import incident_text, restarts_in_doubt
+    from kvforensics.escape import terminal
+    from kvforensics.workers import count
 
     zones = tuple(choice(text) for text in timezone)
     for _, zone in zones:
         check_zone(zone)
-    return incident_text(audit(AuditOptions(logs, zones=zones)).nodes, load_incident(base))
+    nodes = audit(AuditOptions(logs, zones=zones, workers=count(0))).nodes
+    text = incident_text(nodes, load_incident(base))
+    if names := restarts_in_doubt(nodes):
+        shown = ", ".join(terminal(name) for name in names[:SHOWN]) + (" ..." if len(names) > SHOWN else "")
+        click.echo(
+            f"kvforensics: when {shown} started again is open for hours: local times without an offset. "
+            "Add --timezone ZONE, or --timezone NODE=ZONE.", err=True,
+        )  # fmt: skip
+    return text
 
 
 def describe(incident: Incident) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -96,10 +96,20 @@ class _Read:
 
 
 def _read_all(sources: Sequence[Source], workers: int) -> list[_Read]:
+    names: dict[frozenset[str], frozenset[str]] = {}
     if workers <= 1 or len(sources) <= _BATCH:
-        return [_read(s) for s in sources]
+        return [_shared(_read(s), names) for s in sources]
     with pool(workers) as processes:
-        return list(processes.map(_read, sources, chunksize=_BATCH))
+        return [_shared(one, names) for one in processes.map(_read, sources, chunksize=_BATCH)]
+
+
+def _shared(read: _Read, names: dict[frozenset[str], frozenset[str]]) -> _Read:
+    """The same, with the names of settings held once: a fleet has thousands of starts and few versions."""
+    for start in read.starts:
+        if start.args is not None:
+            keys = start.args.keys
+            start.args = replace(start.args, keys=names.setdefault(keys, keys))
+    return read
 
 
 def _read(source: Source) -> _Read:

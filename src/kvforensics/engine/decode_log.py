@@ -97,7 +97,7 @@ def read_ranks(
     `requests` are those of `decode_requests`, `clocks` those of `local_clocks`, `stale` the ids of affected requests.
     """
     affected = pl.Series(list(stale), dtype=pl.String).implode()
-    requests = requests.with_columns(pl.col("rid").is_in(affected).alias("stale"), _runs(nodes))
+    requests = requests.with_columns(pl.col("rid").is_in(affected).alias("stale"), _runs(nodes, clocks))
     parts = requests.partition_by("node", "dp", "run", as_dict=True, include_key=False)
     for node, dp, run in sorted(parts, key=lambda key: (str(key[0]), key[1], key[2])):
         rows = parts.pop((node, dp, run)).sort("end_low", "source", "line", "rid")
@@ -151,18 +151,32 @@ def _places(values: pl.Series, named: pl.Series) -> Ints:
     return found["place"].cast(pl.Int64).to_numpy()
 
 
-def _runs(nodes: Sequence[Node]) -> pl.Expr:
-    """How many restarts of its node came before each request ended: by the line in the same source, else by the time."""
+def _runs(nodes: Sequence[Node], clocks: Mapping[str, int | None]) -> pl.Expr:
+    """How many restarts of its node came before each request ended: by the line in the same source, else by the time.
+
+    A restart whose time is not told parts nothing where requests are in other sources too: the superset only holds more.
+    """
     passed = pl.lit(0)
     for node in nodes:
         if node.ordinal < 2 or not node.start.began:
             continue
         here, same = pl.col("node") == node.name, pl.col("source") == node.start.source
-        local, utc = (pl.lit(at, dtype=pl.Float64) for at in (node.start.local_us, node.started[0]))
+        moments = (node.start.local_us, began(node, clocks.get(node.name)))
+        local, utc = (pl.lit(at, dtype=pl.Float64) for at in moments)
         at = pl.when("epoch").then(utc).otherwise(local)
         later = pl.when(same).then(pl.col("line") > node.start.line).otherwise(pl.col("end_low") >= at)
+        if None in moments:
+            later &= at.is_not_null() | same.all().over("node")
         passed += (here & later.fill_null(value=False)).cast(pl.Int32)
     return passed.cast(pl.Int64).alias("run")
+
+
+def began(node: Node, clock: int | None) -> int | None:
+    """When a start of a node came, since 1970 in microseconds; None where that is not told to the second."""
+    earliest, latest = node.started
+    if earliest is not None and latest is not None and latest - earliest <= SECOND:
+        return earliest
+    return node.start.local_us - clock if node.start.local_us is not None and clock is not None else None
 
 
 def local_clocks(evidence: Evidence) -> dict[str, int | None]:

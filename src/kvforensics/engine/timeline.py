@@ -13,6 +13,7 @@ from kvforensics.instant import rfc3339
 from kvforensics.strict_toml import MAX_NUMBER
 
 NOT_TOLD = 12
+HOUR_US = 3_600_000_000
 
 
 class NoTimeline(KvForensicsError):
@@ -73,6 +74,17 @@ def incident_text(nodes: Sequence[Node], base: Incident) -> str:
     return "\n".join(lines) + "\n"
 
 
+def restarts_in_doubt(nodes: Sequence[Node]) -> tuple[str, ...]:
+    """The prefill nodes of several starts whose local times have no offset, so that it is open for hours which one held."""
+    repeated = {n.name for n in nodes if n.ordinal > 1}
+    return tuple(dict.fromkeys(n.name for n in nodes if n.name in repeated and n.role != "decode" and _is_in_doubt(n)))
+
+
+def _is_in_doubt(node: Node) -> bool:
+    earliest, latest = node.started
+    return earliest is not None and latest is not None and latest - earliest > HOUR_US
+
+
 def _entry(node: Node, nodes: Sequence[Node]) -> list[str]:
     following = next((n for n in nodes if n.name == node.name and n.ordinal == node.ordinal + 1), None)
     since = node.started[0] if node.ordinal > 1 else None
@@ -82,14 +94,17 @@ def _entry(node: Node, nodes: Sequence[Node]) -> list[str]:
         since = until = None
     proof = node.pool_proof or node.start.limit_proof
     where = f"{proof.source}:{proof.line}" if proof else f"{node.start.source}:{node.start.line}"
+    in_doubt = _is_in_doubt(node) and (since is not None or until is not None)
     return [
+        *(["# Its local times have no offset: since and until span all offsets in use. --timezone ZONE narrows them."]
+          if in_doubt else []),
         f"[[node]]                                  # {terminal(node.limit.basis)}; {terminal(where)}",
         f"names = {_list(_names(node))}",
         *([f"since = {rfc3339(since)}"] if since is not None else []),
         *([f"until = {rfc3339(until)}"] if until is not None else []),
         f"prompt_tokens_over = {_over(node)}",
         f"uncertain_from = {_uncertain(node)}",
-    ]
+    ]  # fmt: skip
 
 
 def _over(node: Node) -> int:

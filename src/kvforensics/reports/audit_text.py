@@ -64,8 +64,17 @@ def _node(node: Json) -> str:
         name, f"pool {_number(node, 'pool_tokens')}", f"context {_plain(node['context_length'])}",
         f"page {_plain(node['page_size'])}",
         f"rejects from {_number(node, 'first_rejected')}", f"version {_version(node['version'])}",
-        f"started {node['started_earliest'] or 'at a time not told'}",
+        f"started {_started(node)}",
     ))  # fmt: skip
+
+
+def _started(node: Json) -> str:
+    if node["started_earliest"] is None:
+        return "at a time not told"
+    if node["started_basis"] != "any-offset":
+        return str(node["started_earliest"])
+    between = f"between {node['started_earliest']} and {node['started_latest']}"
+    return f"{between} (local time without an offset; --timezone ZONE tells when)"
 
 
 def _number(node: Json, name: str) -> str:

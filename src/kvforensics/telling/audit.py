@@ -184,8 +184,15 @@ def _node(node: Json) -> tuple[Cell, ...]:
         node["context_length"], node["page_size"], _range(node["first_rejected_min"], node["first_rejected_max"]),
         _version(node["version"]),
         " / ".join("?" if sizes[k] is None else str(sizes[k]) for k in ("tp", "pp", "ep", "attention_dp")),
-        node["started_earliest"], quoted(node["pool_basis"]),
+        _started(node), quoted(node["pool_basis"]),
     )  # fmt: skip
+
+
+def _started(node: Json) -> Cell:
+    earliest: str | None = node["started_earliest"]
+    if node["started_basis"] != "any-offset":
+        return earliest
+    return f"{earliest} to {node['started_latest']} (local time without an offset)"
 
 
 def _range(low: int | None, high: int | None) -> Cell:
