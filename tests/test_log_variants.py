@@ -112,6 +112,12 @@ def routed(count: int, final: str, first: str) -> Row:
     return home(count, model="zai/glm-5.3", providerMetadata={"gateway": {"routing": routing}})
 
 
+def said(prefix: str, count: int, **changed: Any) -> str:
+    """A line of console output; only what is before the record tells the time."""
+    record = {k: v for k, v in home(count, **changed).items() if k != "time"}
+    return f"{prefix}{json.dumps(record)}\n"
+
+
 def stream(count: int, read: int) -> str:
     begun = {"id": f"msg_{count}", "model": MODEL, "usage": {"input_tokens": count, "cache_read_input_tokens": read}}
     events = ({"type": "message_start", "message": begun}, {"type": "message_delta", "usage": {"output_tokens": 30}})
@@ -232,6 +238,18 @@ VARIANTS: dict[str, tuple[Any, str, list[str]]] = {
         ),
         "app-json",
         ["TTTT"],
+    ),
+    # Naive times could be up to 14 hours off; one without a duration may be up to an hour behind the start.
+    "console.log": (
+        "2026-09-01 10:00:00 INFO app: started\n"
+        + said("2026-09-01 10:00:00 INFO app: ", 702_051)
+        + said("2026-08-20 10:00:00,123 - app - INFO - answered ", 702_052)
+        + said("[INFO]\t2026-08-27T00:30:00.000Z\t8f503a2b\t", 702_053)
+        + said("[INFO]\t2026-08-27T00:30:00.000Z\t8f503a2b\t", 702_054, latency_ms=41_000)
+        + said("2026/08/27 10:00:00 ", 702_055)
+        + said("INFO:     ", 702_056),
+        "console > app-json",
+        ["TTTT", "-", "TNTT", "TTTT", "TNTT", "TNTT"],
     ),
     "routing.jsonl": (
         lines(routed(702_031, "cloudflare", "zai"), routed(702_032, "zai", "cloudflare")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kvforensics.wrapper_spec import Wrapper
 from kvforensics.wrappers import (
     cloudwatch,
+    console,
     cri,
     datadog,
     docker_compose,
@@ -26,6 +27,7 @@ _RANKED = (
     docker_compose,
     ray,
     syslog,
+    console,
     workers_trace,
     wrangler_tail,
     workers_observability,
