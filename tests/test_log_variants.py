@@ -112,6 +112,12 @@ def routed(count: int, final: str, first: str) -> Row:
     return home(count, model="zai/glm-5.3", providerMetadata={"gateway": {"routing": routing}})
 
 
+def insights(count: int, time: str = "2026-09-03 10:00:00.000", *, parsed: bool = False) -> list[Row]:
+    record = {"model": MODEL, "status": "200", "usage.prompt_tokens": str(count)}
+    told = record if parsed else {"@message": json.dumps(home(count) | {"time": None})}
+    return [{"field": k, "value": v} for k, v in {"@timestamp": time, **told, "@ptr": "Cl0K"}.items()]
+
+
 def said(prefix: str, count: int, **changed: Any) -> str:
     """A line of console output; only what is before the record tells the time."""
     record = {k: v for k, v in home(count, **changed).items() if k != "time"}
@@ -250,6 +256,20 @@ VARIANTS: dict[str, tuple[Any, str, list[str]]] = {
         + said("INFO:     ", 702_056),
         "console > app-json",
         ["TTTT", "-", "TNTT", "TTTT", "TNTT", "TNTT"],
+    ),
+    "insights.json": (
+        {
+            "results": [insights(702_061), insights(61), insights(702_062, "2026-08-27 05:00:00.000")],
+            "statistics": {"recordsMatched": 3.0, "recordsScanned": 9.0},
+            "status": "Complete",
+        },
+        "cloudwatch-insights > app-json",
+        ["TTTT", "-", "TNTT"],
+    ),
+    "parsed.json": (
+        {"results": [insights(702_063, parsed=True), insights(63, parsed=True)], "status": "Complete"},
+        "cloudwatch-insights > app-json",
+        ["TTTT", "-"],
     ),
     "routing.jsonl": (
         lines(routed(702_031, "cloudflare", "zai"), routed(702_032, "zai", "cloudflare")),

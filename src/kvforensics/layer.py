@@ -34,7 +34,7 @@ class Layer:
         self.prefix = re.compile(wrapper.pattern.encode()) if wrapper.pattern else None
         self.signature = tuple(tuple(_term(t) for t in terms) for terms in wrapper.signature)
         self.keys = frozenset(steps[0].split(".")[0] for terms in self.signature for steps, wanted in terms if wanted)
-        self.takes_lists = any(key[0] == "[" for key in self.keys)
+        self.takes_lists = wrapper.pairs is not None or any(key[0] == "[" for key in self.keys)
         self._messages = tuple(compile_path(p) for p in wrapper.message)
         self._bodies = tuple(compile_path(p) for p in wrapper.body)
         self._stream = tuple(compile_path(p) for p in wrapper.stream)
@@ -50,6 +50,14 @@ class Layer:
     def matches(self, value: Any) -> bool:
         """Whether a decoded value is of this layer."""
         return any(all(_present(value, steps) is wanted for steps, wanted in terms) for terms in self.signature)
+
+    def of_list(self, values: list[Any]) -> Any:
+        """A list as the layer sees it."""
+        if self.wrapper.pairs is None:
+            return values
+        name, value = self.wrapper.pairs
+        named = all(type(v) is dict and type(v.get(name)) is str for v in values)
+        return {v[name]: v.get(value) for v in values} if named else None
 
     def is_framing(self, value: Any) -> bool:
         """Whether the unit only repeats or announces others."""

@@ -162,8 +162,9 @@ class Peeler:
         value = decode_unit(b'{"":' + data + b"}").value
         if value is not None:
             for layer in self._objects:
-                if layer.takes_lists and layer.matches(value[""]):
-                    return self._content(layer, value[""], data, layers, place, (), pieces)
+                held = layer.of_list(value[""]) if layer.takes_lists else None
+                if held is not None and layer.matches(held):
+                    return self._content(layer, held, data, layers, place, (), pieces)
         return Peeled(Kind.REJECT, place, data, layers=layers, reason="not_an_object", pieces=pieces)
 
     def _value(

@@ -22,6 +22,8 @@ class Wrapper:
     """What comes before the inner line, as a regular expression; its named groups are the fields of the layer."""
     signature: tuple[tuple[str, ...], ...] = ()
     """Alternatives; a value is of the layer if every path of one alternative is present (null counts, `!x` forbids)."""
+    pairs: tuple[str, str] | None = None
+    """Of a layer that comes as a list of named values: the keys of the name and of the value; it is read as an object."""
     units: tuple[str, ...] = ()
     """Envelope paths in JSON documents, see `framing_json`; empty where the layer comes in lines only."""
     message: tuple[str, ...] = ()

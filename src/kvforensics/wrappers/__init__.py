@@ -5,6 +5,7 @@ from __future__ import annotations
 from kvforensics.wrapper_spec import Wrapper
 from kvforensics.wrappers import (
     cloudwatch,
+    cloudwatch_insights,
     console,
     cri,
     datadog,
@@ -38,6 +39,7 @@ _RANKED = (
     datadog,
     loki,
     cloudwatch,
+    cloudwatch_insights,
     json_message,
 )
 
