@@ -94,6 +94,38 @@ def test_a_naive_text_needs_a_zone_and_is_read_over_all_offsets_without(text):
     assert read_instant(text, "Europe/Amsterdam") == Reading(here, here + 999_999, "assumed:Europe/Amsterdam")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "13.9.2026, 20:41", "13. 9. 2026 20:41", "9/13/2026, 8:41 PM", "13/09/2026 20:41", "13-09-2026 20:41",
+        "Sep 13, 2026, 8:41 PM", "September 13, 2026 at 8:41\u202fPM", "Sunday, September 13, 2026 at 8:41 p.m.",
+        "13 Sept 2026, 20:41", "2026/9/13 20:41", "2026-09-13, 8:41 p. m.",
+    ],
+)  # fmt: skip
+def test_a_time_as_pages_and_spreadsheets_write_it_is_local_and_read_to_the_minute(text: str) -> None:
+    at = us("2026-09-13T20:41:00")
+    assert read_instant(text, None) == Reading(at - 14 * HOUR, at + 12 * HOUR + 59_999_999, "any-offset")
+    assert read_instant(text, "Europe/Amsterdam") == Reading(
+        at - 2 * HOUR, at - 2 * HOUR + 59_999_999, "assumed:Europe/Amsterdam"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("9/2/2026, 8:41 AM", "2026-02-09T08:41:00", "2026-09-02T08:41:59.999999"),
+        ("02/09/2026, 12:41:07 AM", "2026-02-09T00:41:07", "2026-09-02T00:41:07.999999"),
+        ("9/9/2026, 12:41 PM", "2026-09-09T12:41:00", "2026-09-09T12:41:59.999999"),
+        ("10-11-2026 08:41", "2026-10-11T08:41:00", "2026-11-10T08:41:59.999999"),
+    ],
+)
+def test_a_day_and_a_month_in_either_order_are_both_readings(text: str, first: str, last: str) -> None:
+    problem = None if first[:10] == last[:10] else "time_day_or_month"
+    assert read_instant(text, "UTC") == Reading(us(first), us(last), "offset", problem)
+    assert read_instant(text, None) == Reading(us(first) - 14 * HOUR, us(last) + 12 * HOUR, "any-offset", problem)
+    assert read_instants(pl.Series([text] * 50), "UTC").unique().rows() == [(us(first), us(last), "offset", problem)]
+
+
 PRECISIONS = {
     "": 1_000_000,
     ".1": 100_000,
@@ -197,7 +229,7 @@ def test_a_zone_by_name_alone_could_be_any(text: str, zone: str | None) -> None:
         ("0001-01-01T00:00:00Z", "time_implausible"),
         ("1970-01-01T00:00:00Z", "time_implausible"),
         ("9999-12-31T23:59:59.9999999Z", "time_implausible"),
-        ("2026-09-01 10:15:30 AM", "time_unreadable"),
+        ("2026-09-01 13:15:30 PM", "time_unreadable"),
         ("2026-09-01 10:15:30 +0200 UTC", "time_unreadable"),
         ("2026-02-29T10:15:30Z", "time_unreadable"),
         ("2026-04-31T10:15:30Z", "time_unreadable"),
@@ -216,7 +248,9 @@ def test_a_zone_by_name_alone_could_be_any(text: str, zone: str | None) -> None:
         ("Mon Sep 01 2026 10:15:30 GMT+0200", "time_unreadable"),  # it was a Tuesday
         ("[01/Sep/2026:10:15:30 +0200", "time_unreadable"),
         ("01/Foo/2026:10:15:30 +0200", "time_unreadable"),
-        ("9/1/2026, 10:15:30 AM", "time_unreadable"),
+        ("9/31/2026, 10:15:30 AM", "time_unreadable"),
+        ("9/1/26, 10:15:30 AM", "time_unreadable"),
+        ("9/1/2026, 0:15:30 AM", "time_unreadable"),
         ("Sep  1 10:15:30", "time_unreadable"),
         ("10:15:30", "time_unreadable"),
         ("٢٠٢٦-09-01T10:15:30Z", "time_unreadable"),

@@ -118,6 +118,10 @@ def insights(count: int, time: str = "2026-09-03 10:00:00.000", *, parsed: bool 
     return [{"field": k, "value": v} for k, v in {"@timestamp": time, **told, "@ptr": "Cl0K"}.items()]
 
 
+def portal(count: int, time: str) -> Row:
+    return {"Time": time, "Model": "zai/glm-5.3", "Provider": "cloudflare", "Input Tokens": count, "Status": 200}
+
+
 def said(prefix: str, count: int, **changed: Any) -> str:
     """A line of console output; only what is before the record tells the time."""
     record = {k: v for k, v in home(count, **changed).items() if k != "time"}
@@ -270,6 +274,19 @@ VARIANTS: dict[str, tuple[Any, str, list[str]]] = {
         {"results": [insights(702_063, parsed=True), insights(63, parsed=True)], "status": "Complete"},
         "cloudwatch-insights > app-json",
         ["TTTT", "-"],
+    ),
+    # Without a duration a time may be up to an hour behind the start, without a zone up to 14 hours off.
+    "portal.csv": (
+        table(
+            portal(702_071, "9/2/2026, 8:41 AM"),
+            portal(702_072, "Sep 2, 2026, 8:41 AM"),
+            portal(702_073, "8/30/2026, 8:41 AM"),
+            portal(702_074, "5/7/2026, 8:41 AM"),
+            portal(702_075, "02.09.2026, 08:41:12"),
+            portal(75, "9/2/2026, 8:41 AM"),
+        ),
+        "app-json",
+        ["TNTT", "TTTT", "TTTT", "-", "TTTT", "-"],
     ),
     "routing.jsonl": (
         lines(routed(702_031, "cloudflare", "zai"), routed(702_032, "zai", "cloudflare")),

@@ -17,13 +17,13 @@ microseconds since 1970-01-01T00:00:00Z, both ends inclusive; what a text leaves
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import polars as pl
 
 from kvforensics.clock_columns import Decoded, decode
-from kvforensics.clock_text import DAY, HOUR, MINUTE, UNKNOWN_ZONE_NAME, UNREADABLE, Told, read_text
+from kvforensics.clock_text import DAY, DAY_OR_MONTH, HOUR, MINUTE, UNKNOWN_ZONE_NAME, UNREADABLE, Told, read_text
 from kvforensics.clock_zone import check_zone, day_bounds, local_offsets, stretches
 
 __all__ = ["Reading", "check_zone", "coverage_instant", "read_instant", "read_instants", "telling"]
@@ -63,7 +63,17 @@ def read_instant(text: str | None, zone: str | None) -> Reading:
     told = read_text(stripped)
     if isinstance(told, str):
         return Reading(None, None, "missing", told)
-    return _place(told, zone)
+    read = _place(told, zone)
+    return read if told.other is None else _either(read, _place(replace(told, local=told.other), zone))
+
+
+def _either(one: Reading, other: Reading) -> Reading:
+    """What holds whichever of two readings is right; one that is no time is not."""
+    if one.earliest is None or one.latest is None:
+        return other
+    if other.earliest is None or other.latest is None:
+        return one
+    return Reading(min(one.earliest, other.earliest), max(one.latest, other.latest), one.basis, DAY_OR_MONTH)
 
 
 def _place(told: Told, zone: str | None) -> Reading:

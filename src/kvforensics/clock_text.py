@@ -14,12 +14,14 @@ Choices that a reader may want to know:
   refused as implausible rather than read as far away.
 * An offset in figures is believed, a zone's short name is not: `CST` is three zones, so any offset is possible. After
   figures the name is ignored, unless it is UTC and contradicts them.
+* Which of two figures before a year is the day is told by dots (no locale of CLDR puts the month first there) or by a
+  figure over 12; elsewhere both readings stand. Names of months and days are English.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from typing import Final, Literal
@@ -35,6 +37,7 @@ UNREADABLE: Final = "time_unreadable"
 AMBIGUOUS_UNIT: Final = "time_unit_ambiguous"
 UNKNOWN_ZONE_NAME: Final = "time_zone_name_unknown"
 IMPLAUSIBLE: Final = "time_implausible"
+DAY_OR_MONTH: Final = "time_day_or_month"
 
 SMALLEST_EPOCH: Final = 10**8
 LARGEST_EPOCH: Final = 5 * 10**18
@@ -48,9 +51,13 @@ AMBIGUOUS: Final = (
 )
 """Half-open ranges of numbers whose unit the magnitude does not tell."""
 
-_MONTH_NAMES: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-MONTHS: Final = {m: i for i, m in enumerate(_MONTH_NAMES, 1)}
-_WEEKDAYS: Final = {d: i for i, d in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))}
+_MONTH_NAMES: Final = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+MONTHS: Final = {m[:3]: i for i, m in enumerate(_MONTH_NAMES, 1)}
+_LONG_MONTHS: Final = MONTHS | {m: i for i, m in enumerate(_MONTH_NAMES, 1)} | {"sept": 9}
+_DAY_NAMES: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_WEEKDAYS: Final = {name: i for i, d in enumerate(_DAY_NAMES) for name in (d, d[:3])}
 _EPOCH_ORDINAL: Final = date(1970, 1, 1).toordinal()
 _LONGEST: Final = 128
 
@@ -65,6 +72,14 @@ _AFTER = r"(?:[ ]?\([^()]*\)|[ ](?P<also>[A-Z]{1,5}|[+-][0-9]{2,4})|\[[A-Za-z0-9
 _ZONE = rf"(?:[ ]?(?:(?:GMT|UTC)?{_FIGURES}{_AFTER}|{_UTC}(?:[ ]?\([^()]*\)|\[[A-Za-z0-9_+/-]+\])?|{_NAME}))?"
 _DAY_NAME = r"(?P<wd>[A-Za-z]{3})"
 _MONTH = r"(?P<mon>[A-Za-z]{3})"
+_LONG_DAY_NAME = r"(?:(?P<wd>[A-Za-z]{3,9}),?[ ])?"
+_LONG_MONTH = r"(?P<mon>[A-Za-z]{3,9})\.?"
+# The narrow space before AM and PM is that of CLDR.
+_CLOCK = (
+    r"(?P<h>[0-9]{1,2}):(?P<mi>[0-9]{2})(?::(?P<s>[0-9]{2})(?:[.,](?P<f>[0-9]{1,9}))?)?"
+    r"(?:[ \u00a0\u202f]?(?P<half>[AaPp])\.?[ \u00a0]?[Mm](?:\.|\b))?"
+)
+_AND_CLOCK = rf"(?:(?:,|[ ]at)?[ ]{_CLOCK}{_ZONE})?"
 _PATTERNS: Final = tuple(
     re.compile(p)
     for p in (
@@ -74,6 +89,12 @@ _PATTERNS: Final = tuple(
         rf"(?:{_DAY_NAME},?[ ])?(?P<d>[0-9]{{1,2}})[ -]{_MONTH}[ -](?P<y>[0-9]{{4}})[ ]{_TIME}{_ZONE}",
         rf"{_DAY_NAME}[ ]{_MONTH}[ ](?P<d>[0-9]{{2}})[ ](?P<y>[0-9]{{4}})[ ]{_TIME}{_ZONE}",
         rf"{_DAY_NAME}[ ]{_MONTH}[ ]{{1,2}}(?P<d>[0-9]{{1,2}})[ ]{_TIME}{_ZONE}[ ](?P<y>[0-9]{{4}})",
+        # As people's own pages and spreadsheets write times.
+        rf"(?P<a>[0-9]{{1,2}})(?P<sep>[-/])(?P<b>[0-9]{{1,2}})(?P=sep)(?P<y>[0-9]{{4}}){_AND_CLOCK}",
+        rf"(?P<d>[0-9]{{1,2}})\.[ ]?(?P<m>[0-9]{{1,2}})\.[ ]?(?P<y>[0-9]{{4}}){_AND_CLOCK}",
+        rf"(?P<y>[0-9]{{4}})(?P<sep>[-/.])(?P<m>[0-9]{{1,2}})(?P=sep)(?P<d>[0-9]{{1,2}}),?[ ]{_CLOCK}{_ZONE}",
+        rf"{_LONG_DAY_NAME}{_LONG_MONTH}[ ](?P<d>[0-9]{{1,2}}),?[ ](?P<y>[0-9]{{4}}){_AND_CLOCK}",
+        rf"{_LONG_DAY_NAME}(?P<d>[0-9]{{1,2}})\.?[ ]{_LONG_MONTH},?[ ](?P<y>[0-9]{{4}}){_AND_CLOCK}",
     )
 )
 _NUMBER: Final = re.compile(r"(-?)([0-9]{1,40})(?:\.([0-9]{1,40}))?(?:[eE]([+-]?[0-9]{1,2}))?")
@@ -84,7 +105,7 @@ class Told:
     """What a text says: a time on its own clock, the offset of that clock if told, and how wide the time is.
 
     `kind` is "clock", "date" or "epoch" (`offset` is 0 for epochs); all times in microseconds. `leap` marks a second 60,
-    `named` a zone that is told by a name which is not believed.
+    `named` a zone that is told by a name which is not believed, `other` the same time with day and month exchanged.
     """
 
     kind: Literal["clock", "date", "epoch"]
@@ -93,6 +114,7 @@ class Told:
     offset: int | None = None
     leap: bool = False
     named: bool = False
+    other: int | None = None
 
 
 def read_text(text: str) -> Told | str:
@@ -103,8 +125,17 @@ def read_text(text: str) -> Told | str:
         return _epoch(*number.groups())
     for pattern in _PATTERNS:
         if found := pattern.fullmatch(text):
-            return _calendar(found.groupdict())
+            part = found.groupdict()
+            return _calendar(part) if "a" not in part else _either_way(part)
     return UNREADABLE
+
+
+def _either_way(part: dict[str, str | None]) -> Told | str:
+    """A day and a month in either order: the one reading that is a date, else the first with the other beside it."""
+    day_first, month_first = (_calendar(part | {"d": part[d], "m": part[m]}) for d, m in (("a", "b"), ("b", "a")))
+    if isinstance(day_first, str) or isinstance(month_first, str):
+        return month_first if isinstance(day_first, str) else day_first
+    return day_first if day_first == month_first else replace(day_first, other=month_first.local)
 
 
 def _epoch(sign: str, whole: str, decimals: str | None, exponent: str | None) -> Told | str:
@@ -129,13 +160,13 @@ def _epoch(sign: str, whole: str, decimals: str | None, exponent: str | None) ->
 
 def _calendar(part: dict[str, str | None]) -> Told | str:
     year = int(part["y"] or "")
-    month = int(part["m"] or 0) if part.get("m") else MONTHS.get((part.get("mon") or "").lower(), 0)
+    month = int(part["m"] or 0) if part.get("m") else _LONG_MONTHS.get((part.get("mon") or "").lower(), 0)
     try:
         day = date(year, month, int(part["d"] or ""))
     except ValueError:
         return UNREADABLE
-    weekday = part.get("wd")
-    if weekday and _WEEKDAYS.get(weekday.lower()) != day.weekday():
+    weekday = (part.get("wd") or "").lower()
+    if weekday and _WEEKDAYS.get(weekday) != day.weekday():
         return UNREADABLE
     if not FIRST_YEAR <= year <= LAST_YEAR:
         return IMPLAUSIBLE
@@ -143,6 +174,10 @@ def _calendar(part: dict[str, str | None]) -> Told | str:
     if part["h"] is None:
         return Told("date", midnight, DAY)
     hour, minute, second = int(part["h"]), int(part["mi"] or ""), int(part["s"] or 0)
+    if part.get("half"):
+        if not 1 <= hour <= 12:
+            return UNREADABLE
+        hour = hour % 12 + (12 if (part["half"] or "") in "Pp" else 0)
     if hour > 23 or minute > 59 or second > 60:
         return UNREADABLE
     offset = _offset(part)
