@@ -15,7 +15,7 @@ from kvforensics.normalise import RECORD_COLUMNS
 from kvforensics.plan import Plan
 from kvforensics.scan import Scanner
 from kvforensics.scanned import Scanned, Setting
-from kvforensics.tables import scan_csv, scan_parquet
+from kvforensics.tables import scan_copied, scan_csv, scan_parquet
 
 BLOCK_BYTES = 1 << 18
 """Small enough to stay in the processor's cache while a block is read several times."""
@@ -89,6 +89,8 @@ def _stream(scanner: Scanner, stream: Readable, plan: Plan, size: int) -> None:
         _json(scanner, stream, plan)
     elif plan.container == "csv" and plan.dialect:
         scan_csv(scanner, csv_blocks(stream, plan.dialect, COLUMN_BYTES), plan.dialect)
+    elif plan.container == "copy":
+        scan_copied(scanner, line_blocks(stream, plan.newline, COLUMN_BYTES), plan.formats)
     elif plan.container == "xml":
         _xml(scanner, stream)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from kvforensics.decompress import ByteStream, open_stream
 from kvforensics.detect import HEAD_BYTES, LONG_HEAD_BYTES, PARQUET, detect_parquet, ranked_plans
+from kvforensics.detect_copy import copy_plans
 from kvforensics.detect_xml import xml_plans
 from kvforensics.framing import UTF8_BOM, Transcoded, encoding_of
 from kvforensics.plan import Plan
@@ -66,4 +67,5 @@ def plans_for(source: Source, head: bytes, formats: Sequence[Format], *, whole: 
         plan = detect_parquet(str(source.path), formats) if source.path and source.member is None else None
         return (plan,) if plan else ()
     text = head[3:] if head.startswith(UTF8_BOM) else head
-    return xml_plans(text, formats, all_wrappers()) or ranked_plans(head, formats, whole=whole, wrappers=all_wrappers())
+    told = xml_plans(text, formats, all_wrappers()) or copy_plans(text, formats)
+    return told or ranked_plans(head, formats, whole=whole, wrappers=all_wrappers())

@@ -12,10 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kvforensics.cells import plain_columns
+from kvforensics.detect_copy import table_format
 from kvforensics.framing import Block
+from kvforensics.framing_copy import copy_sections, parse_copied
 from kvforensics.framing_csv import Dialect, Rows, parse_rows
 from kvforensics.normalise import Located
 from kvforensics.scan import Scanner
+from kvforensics.spec import Format
 from kvforensics.table_lane import Near, TableLane
 
 PARQUET_BATCH = 1 << 16
@@ -25,25 +28,61 @@ _CAREFUL_BATCH = 8192
 def scan_csv(scanner: Scanner, blocks: Iterable[Block], dialect: Dialect) -> None:
     """Scan blocks of whole rows."""
     lane = scanner.table(dialect.columns, ())
-    first = dialect.columns[0] if dialect.columns else ""
     for block in blocks:
-        parsed = parse_rows(block, dialect)
-        scanner.skip(parsed.framing)
-        scanner.blanks(parsed.blank)
-        if lane is None:
-            left: Sequence[int] = range(parsed.frame.height)
+        _scan_rows(scanner, lane, parse_rows(block, dialect), block)
+
+
+def scan_copied(scanner: Scanner, blocks: Iterable[Block], formats: Sequence[Format]) -> None:
+    """Scan blocks of lines of a database's dump, of which only tables that may hold requests are read."""
+    lanes: dict[tuple[str, ...], TableLane | None] = {}
+    others: set[tuple[str, ...]] = set()
+    for columns, block in copy_sections(blocks):
+        if columns is not None and columns not in lanes and columns not in others:
+            if table_format(columns, formats) is None:
+                others.add(columns)
+            else:
+                lanes[columns] = scanner.table(columns, ())
+        if block.reject is not None:
+            scanner.reject(block.first_line, block.offset, block.length, block.reject, block.data)
+        elif columns is None:
+            _scan_sql(scanner, block)
+        elif columns in others:
+            scanner.skip(block.lines, "other_table")
         else:
-            # What could be taken for a JSON object is read as the bytes that it is.
-            odd = {*parsed.reasons, *parsed.frame[first].str.contains(r"^\s*\{").fill_null(value=False).arg_true()}
-            left = _lane_rows(lane, parsed, block, odd)
-        rows = parsed.frame[list(left)] if len(left) < parsed.frame.height else parsed.frame
-        for at, row in zip(left, rows.iter_rows(named=True), strict=True):
-            offset, length = parsed.offsets[at], parsed.lengths[at]
-            start = offset - block.offset
-            data = block.data[start : start + length]
-            scanner.row(row, parsed.lines[at], offset, data, parsed.reasons.get(at, ()))
-        for reject in parsed.rejects:
-            scanner.reject(reject.line, reject.offset, reject.length, reject.reason, reject.data)
+            _scan_rows(scanner, lanes[columns], parse_copied(columns, block), block)
+
+
+def _scan_sql(scanner: Scanner, block: Block) -> None:
+    """SQL between the rows of tables: framing, but for rows that it inserts, which are not read."""
+    at = block.offset
+    for number, line in enumerate(block.data.removesuffix(b"\n").split(b"\n"), block.first_line):
+        if not line.strip():
+            scanner.blanks()
+        elif line.startswith(b"INSERT INTO "):
+            scanner.reject(number, at, len(line), "inserted_row", line)
+        else:
+            scanner.skip(1, "sql")
+        at += len(line) + 1
+
+
+def _scan_rows(scanner: Scanner, lane: TableLane | None, parsed: Rows, block: Block) -> None:
+    scanner.skip(parsed.framing)
+    scanner.blanks(parsed.blank)
+    if lane is None:
+        left: Sequence[int] = range(parsed.frame.height)
+    else:
+        # What could be taken for a JSON object is read as the bytes that it is.
+        first = parsed.frame.to_series(0)
+        odd = {*parsed.reasons, *first.str.contains(r"^\s*\{").fill_null(value=False).arg_true()}
+        left = _lane_rows(lane, parsed, block, odd)
+    rows = parsed.frame[list(left)] if len(left) < parsed.frame.height else parsed.frame
+    for at, row in zip(left, rows.iter_rows(named=True), strict=True):
+        offset, length = parsed.offsets[at], parsed.lengths[at]
+        start = offset - block.offset
+        data = block.data[start : start + length]
+        scanner.row(row, parsed.lines[at], offset, data, parsed.reasons.get(at, ()))
+    for reject in parsed.rejects:
+        scanner.reject(reject.line, reject.offset, reject.length, reject.reason, reject.data)
 
 
 def _lane_rows(lane: TableLane, parsed: Rows, block: Block, odd: set[int]) -> list[int]:

@@ -1,8 +1,8 @@
 """LiteLLM proxy: what does a row of its table `LiteLLM_SpendLogs` tell?
 
-As CSV by psql or as answers of `/spend/logs` and `/spend/logs/v2`. A row is one attempt: retries and fallbacks make
-several. Times are UTC since February 2025. A row of LiteLLM's own response cache repeats tokens and response id, the
-latter with `_cache_hit` and a time behind it.
+As CSV by psql, in a dump of the database, or as answers of `/spend/logs` and `/spend/logs/v2`. A row is one attempt:
+retries and fallbacks make several. Times are UTC since February 2025. A row of LiteLLM's own response cache repeats
+tokens and response id, the latter with `_cache_hit` and a time behind it.
 """
 
 from __future__ import annotations
@@ -76,6 +76,7 @@ FORMAT = Format(
     export=(
         "psql: \\copy (SELECT * FROM \"LiteLLM_SpendLogs\" WHERE \"startTime\" >= '2026-08-20' AND "
         "\"startTime\" < '2026-09-20') TO 'spend_logs.csv' CSV HEADER",
+        "Or pg_dump -t '\"LiteLLM_SpendLogs\"' as plain text, without `--inserts` or `--format`, of the whole database too.",
         "Or GET /spend/logs/v2?start_date=...&end_date=...&page=N&page_size=1000 with an admin key, every page up to "
         "`total_pages`, one file a page.",
     ),
