@@ -118,6 +118,19 @@ def insights(count: int, time: str = "2026-09-03 10:00:00.000", *, parsed: bool 
     return [{"field": k, "value": v} for k, v in {"@timestamp": time, **told, "@ptr": "Cl0K"}.items()]
 
 
+def ecs(size: int | None, time: str = "2026-09-03T10:00:00.000Z", method: str = "POST") -> Row:
+    request = {"method": method} if size is None else {"method": method, "bytes": size}
+    return {
+        "@timestamp": time, "event": {"dataset": "nginx.access"}, "source": {"ip": "192.0.2.1"},
+        "http": {"request": request, "response": {"status_code": 200, "body": {"bytes": 7}}, "version": "1.1"},
+        "url": {"domain": "api.cloudflare.com", "path": f"/client/v4/accounts/a/ai/run/{MODEL}"},
+    }  # fmt: skip
+
+
+def hit(source: Row) -> Row:
+    return {"_index": "filebeat", "_id": "1", "_source": source | {"message": "POST /client/v4/accounts/a HTTP/1.1"}}
+
+
 def portal(count: int, time: str) -> Row:
     return {"Time": time, "Model": "zai/glm-5.3", "Provider": "cloudflare", "Input Tokens": count, "Status": 200}
 
@@ -274,6 +287,26 @@ VARIANTS: dict[str, tuple[Any, str, list[str]]] = {
         {"results": [insights(702_063, parsed=True), insights(63, parsed=True)], "status": "Complete"},
         "cloudwatch-insights > app-json",
         ["TTTT", "-"],
+    ),
+    # Bytes never prove that a prompt was long, and half a million of them hold no long one.
+    "ecs.jsonl": (
+        lines(
+            ecs(2_935_567),
+            ecs(500_000),
+            ecs(None, method="get"),
+            ecs(None),
+            ecs(2_935_567, "2026-09-15T10:00:00.000Z"),
+            ecs(2_935_567, "2026-08-27T00:30:00.000Z"),
+            {f"http.{k}": v for k, v in (("request.method", "POST"), ("response.status_code", 502))}
+            | {"@timestamp": "2026-09-03T10:00:00Z", "url.path": f"/ai/run/{MODEL}"},
+        ),
+        "ecs-http",
+        ["TTNT", "-", "TTNT", "-", "TNNT", "-"],
+    ),
+    "hits.json": (
+        {"hits": {"hits": [hit(ecs(2_935_567)), hit(ecs(500_000))]}},
+        "elastic > ecs-http",
+        ["TTNT", "-"],
     ),
     # Without a duration a time may be up to an hour behind the start, without a zone up to 14 hours off.
     "portal.csv": (

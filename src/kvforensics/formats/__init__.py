@@ -24,6 +24,7 @@ from kvforensics.formats import (
     cloudflare_workers_observability,
     cloudflare_workers_trace,
     cloudflare_wrangler_tail,
+    ecs_http,
     envoy_json,
     envoy_text,
     haproxy,
@@ -107,6 +108,7 @@ _RANKED = (
     caddy_json,
     envoy_json,
     nginx_json,
+    ecs_http,
     # Text logs: strict layouts first; a layout that others share comes after theirs.
     alb,
     envoy_text,
@@ -147,7 +149,7 @@ _GROUPS = {
     ),
     "Web servers and load balancers": (
         nginx_combined, nginx_json, apache_combined, envoy_text, envoy_json, traefik_clf, traefik_json, caddy_json, haproxy,
-        alb,
+        alb, ecs_http,
     ),
     "Dumps of calls and home-made logs": (
         openai_chat, openai_responses, openai_batch, anthropic_messages, http_dump, app_json, app_json_anthropic,
