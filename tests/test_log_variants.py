@@ -127,6 +127,11 @@ def ecs(size: int | None, time: str = "2026-09-03T10:00:00.000Z", method: str = 
     }  # fmt: skip
 
 
+def caddy(duration: Any, time: str) -> Row:
+    request = {"method": "POST", "host": "api.cloudflare.com", "uri": f"/client/v4/accounts/a/ai/run/{MODEL}"}
+    return {"ts": f"2026-08-27T{time}Z", "request": request, "bytes_read": 2_935_567, "duration": duration, "status": 200}
+
+
 def hit(source: Row) -> Row:
     return {"_index": "filebeat", "_id": "1", "_source": source | {"message": "POST /client/v4/accounts/a HTTP/1.1"}}
 
@@ -307,6 +312,18 @@ VARIANTS: dict[str, tuple[Any, str, list[str]]] = {
         {"hits": {"hits": [hit(ecs(2_935_567)), hit(ecs(500_000))]}},
         "elastic > ecs-http",
         ["TTNT", "-"],
+    ),
+    # The window begins at midnight; a duration of eleven years is in another unit than is said.
+    "caddy.jsonl": (
+        lines(
+            caddy("1.2s", "00:00:00.500"),
+            caddy("350ms", "00:00:00.500"),
+            caddy("1m2.5s", "00:01:02.000"),
+            caddy(0.35, "00:00:00.500"),
+            caddy(350_000_000, "00:00:00.500"),
+        ),
+        "caddy-json",
+        ["-", "TTNT", "-", "TTNT", "TNNT"],
     ),
     # Without a duration a time may be up to an hour behind the start, without a zone up to 14 hours off.
     "portal.csv": (

@@ -9,7 +9,14 @@ from typing import Any
 from kvforensics.paths import embedded, text_of
 from kvforensics.value_reading import READINGS, read_value
 
-_UNITS = {"s": 1_000_000.0, "ms": 1_000.0, "us": 1.0, "ns": 0.001}
+_UNITS = {
+    "h": 3_600_000_000.0, "m": 60_000_000.0, "s": 1_000_000.0, "ms": 1_000.0, "us": 1.0, "\u00b5s": 1.0, "\u03bcs": 1.0,
+    "ns": 0.001,
+}  # fmt: skip
+_PART = re.compile(r"(\d+(?:\.\d+)?) ?(h|ms|m|s|us|\u00b5s|\u03bcs|ns)", re.ASCII)
+_WITH_UNITS = re.compile(rf"(?:{_PART.pattern})+", re.ASCII)
+LONGEST = 86_400_000_000.0
+"""No call takes longer than a day; what seems to is in another unit than is said."""
 TICKS = "ticks"
 """The unit of times that are .NET ticks, told by the path because the magnitude of the number does not tell it."""
 _EPOCH_TICKS, _LAST_TICKS = 621_355_968_000_000_000, 3_155_378_975_999_999_999
@@ -43,12 +50,18 @@ def named_error(value: Any) -> str | None:
 
 
 def microseconds(value: Any, unit: str) -> str | None:
-    """A duration as whole microseconds, None where it is not a number or is negative."""
+    """A duration as whole microseconds, None where it is negative, longer than a day, or no duration.
+
+    A number is in the unit; a text may bring its own units, as Go writes it (`1m2.5s`, `350ms`).
+    """
     try:
         number = float(value) * _UNITS[unit]
     except (TypeError, ValueError):
-        return None
-    return str(round(number)) if 0 <= number < 1e15 else None
+        told = _WITH_UNITS.fullmatch(value) if type(value) is str and len(value) <= 64 else None
+        if told is None:
+            return None
+        number = sum(float(n) * _UNITS[u] for n, u in _PART.findall(told[0]))
+    return str(round(number)) if 0 <= number <= LONGEST else None
 
 
 def instant_of_ticks(value: Any) -> str | None:

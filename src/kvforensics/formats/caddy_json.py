@@ -37,7 +37,7 @@ FORMAT = Format(
     blind_spots=(
         BlindSpot("bytes_only", "There are no token counts: the size of a request can rule it out, never prove it."),
         BlindSpot("model_in_path", "The model is seen only where the address shows it (`/ai/run/...`)."),
-        BlindSpot("encoder", "`duration` is read as seconds, the default; look for `duration_format` in the Caddyfile."),
+        BlindSpot("encoder", "A `duration` without a unit is read as seconds; look for `duration_format` in the Caddyfile."),
         BlindSpot("skipped", "`log_skip` and log sampling leave requests out, and lines do not say so."),
     ),
     export=("Copy the access log files, rolled ones too, with the `log` blocks of the Caddyfile.",),
