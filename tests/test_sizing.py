@@ -341,6 +341,20 @@ def test_speed_speaks_for_or_against_a_finding_and_proves_nothing(tmp_path: Path
     assert corroboration["findings"][0]["finish_reason"] == "stop"
 
 
+def test_the_instant_of_a_first_token_tells_how_long_it_took_but_not_where_it_is_the_end(tmp_path: Path) -> None:
+    def spend(n: int, first: str | None, end: str = "10:01:00") -> Json:
+        return {
+            "request_id": f"chatcmpl-{n}", "call_type": "acompletion", "spend": 1, "startTime": "2026-09-03T10:00:00",
+            "endTime": f"2026-09-03T{end}", "completionStartTime": first and f"2026-09-03T{first}", "model": f"openai/{MODEL}",
+            "custom_llm_provider": "openai", "prompt_tokens": 700_000 + n, "completion_tokens": 9, "status": "success",
+        }  # fmt: skip
+
+    firsts = ("10:00:40.500", "10:01:00", None, "09:59:59", "nonsense")
+    path = write(tmp_path / "spend.jsonl", [spend(n, first) for n, first in enumerate(firsts)])
+    told = check(path)["estimate"]["corroboration"]["findings"]
+    assert [(f["first_token_ms"], f["duration_ms"]) for f in told] == [(40_500.0, None), *[(None, None)] * 4]
+
+
 def sums(days: Sequence[tuple[str, int]], model: str = MODEL, interval: float = 1) -> str:
     rows = [
         {

@@ -30,8 +30,8 @@ _SLOTS_OF: dict[str, tuple[str, ...]] = {
     "error": ("error",), "from_cache": ("from_cache",), "replay_of": ("replay_of",), "tenant": ("tenant",),
     "key": ("key",), "user": ("user",), "client_ip": ("client_ip",), "user_agent": ("user_agent",), "tag": ("tag",),
     "node": ("node",), "sample_interval": ("sample_interval",), "first_token": ("first_token",),
-    "response_bytes": ("response_bytes",), "finish_reason": ("finish_reason",), "requests": ("requests",),
-    "bucket": ("bucket",),
+    "first_token_at": ("first_token_at",), "response_bytes": ("response_bytes",), "finish_reason": ("finish_reason",),
+    "requests": ("requests",), "bucket": ("bucket",),
 }  # fmt: skip
 _OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "duration": ("unit", UNITS), "first_token": ("unit", UNITS), "prompt_tokens": ("cache_rule", CACHE_RULES),

@@ -20,6 +20,9 @@ from kvforensics.spec import ID_KINDS, Format
 from kvforensics.tokens import TokenLimits, read_count, read_tokens
 
 ABSURD_FACTOR = 16
+_NO_STARTS = ("date-only", "start-or-end", "end-minus-duration", "end-only", "missing")
+_ROUNDING = 1_000
+"""Microseconds by which two times of the same moment differ in a log."""
 _ID_TYPE = pl.List(pl.Struct({"kind": pl.String, "value": pl.String}))
 RECORD_COLUMNS = (
     "source", "line", "byte_offset", "byte_length", "sha256", "format", "record_id", "ids", "started_earliest",
@@ -89,7 +92,7 @@ def normalise(
         pl.col("host").alias("host_text"),
         pl.col("tag").str.split("\x1f").alias("tags"),
         pl.col("sample_interval").cast(pl.Float64, strict=False),
-        pl.col("first_token").cast(pl.Int64, strict=False).alias("first_token_us"),
+        _first_token(raw, times, fmt.zone if zone is None else zone),
         read_count(raw["cache_read"], limits.absurd_over)[0].alias("cached_tokens"),
         read_count(raw["response_bytes"], None)[0].alias("response_bytes"),
         _ids(raw),
@@ -197,6 +200,24 @@ def read_starts(raw: pl.DataFrame, zone: str | None, incident: Incident) -> pl.D
         earliest.alias("started_earliest"), latest.alias("started_latest"), basis.alias("time_basis"),
         pl.when(problem == "").then(None).otherwise(problem).alias("time_problem"), "duration_us",
     )  # fmt: skip
+
+
+def _first_token(raw: pl.DataFrame, times: pl.DataFrame, zone: str | None) -> pl.Series:
+    """The time from the start to the first token, in microseconds.
+
+    Where an instant tells it, the start has to be one too. An instant at the end is what loggers write when they got the
+    answer in one piece, and no sooner than that is its first token known.
+    """
+    told = raw["first_token"].cast(pl.Int64, strict=False).alias("first_token_us")
+    if raw["first_token_at"].null_count() == raw.height:
+        return told
+    columns = {"told": told, "start": times["started_earliest"], "basis": times["time_basis"], "d": times["duration_us"]}
+    read = {"at": read_instants(raw["first_token_at"], zone), "end": read_instants(raw["end"], zone)}
+    frame = pl.DataFrame(columns | {name: table["earliest"] for name, table in read.items()})
+    passed = pl.col("at") - pl.col("start")
+    until = pl.coalesce(pl.col("end") - pl.col("start"), "d")
+    known = ~pl.col("basis").is_in(_NO_STARTS) & (passed > 0) & (passed < until - _ROUNDING)
+    return frame.select(pl.coalesce("told", pl.when(known).then(passed)).alias("first_token_us"))["first_token_us"]
 
 
 def _with_unzoned(stated: pl.DataFrame, unstated: pl.DataFrame, zone: str) -> pl.DataFrame:

@@ -13,7 +13,7 @@ SLOTS = (
     "record_id", "start", "end", "stamp", "duration", "model", "provider", "host", "prompt", "cache_read", "cache_write",
     "completion", "total", "request_bytes", "request_encoding", "http_status", "success", "state", "error", "output",
     "from_cache", "replay_of", "tenant", "key", "user", "client_ip", "user_agent", "tag", "node", "sample_interval",
-    "answer_model", "first_token", "response_bytes", "finish_reason", "requests", "bucket",
+    "answer_model", "first_token", "first_token_at", "response_bytes", "finish_reason", "requests", "bucket",
 )  # fmt: skip
 ID_KINDS = (
     "cf_aig_log_id", "cf_ai_req_id", "response_id", "cf_ray", "upstream_id", "request_id", "x_request_id",

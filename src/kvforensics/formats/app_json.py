@@ -87,6 +87,7 @@ FORMAT = Format(
             "~time_to_first_token_ms|ms", "~ttft_ms|ms", "~first_token_ms|ms", "~time_to_first_token_s|s", "~ttft_s|s",
             "~time_to_first_token_seconds|s", "~ttft_seconds|s",
         ),
+        "first_token_at": ("~first_token_at", "~completion_start_time"),
         "response_bytes": ("~response_bytes", "~response_size_bytes", "~response_body_bytes", "~bytes_out"),
         "finish_reason": ("~finish_reason", "choices[0].finish_reason", "response.choices[0].finish_reason"),
     },

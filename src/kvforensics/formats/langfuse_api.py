@@ -22,6 +22,7 @@ FORMAT = Format(
         "record_id": ("id",),
         "start": ("startTime",),
         "end": ("endTime",),
+        "first_token_at": ("completionStartTime",),
         "model": (
             "providedModelName", "model", "metadata.attributes.gen_ai.response.model",
             "metadata.attributes.gen_ai.request.model",

@@ -22,6 +22,7 @@ FORMAT = Format(
         "record_id": ("id",),
         "start": ("start_time",),
         "end": ("end_time",),
+        "first_token_at": ("completion_start_time",),
         "model": (
             "provided_model_name", "model", "metadata.attributes.gen_ai.response.model",
             "metadata.attributes.gen_ai.request.model",

@@ -24,6 +24,7 @@ FORMAT = Format(
         "record_id": ("request_id",),
         "start": ("startTime",),
         "end": ("endTime",),
+        "first_token_at": ("completionStartTime",),
         "duration": ("request_duration_ms",),
         "model": ("model", "model_group"),
         "provider": ("custom_llm_provider",),

@@ -26,6 +26,7 @@ FORMAT = Format(
         "record_id": ("id",),
         "start": ("startTime",),
         "end": ("endTime",),
+        "first_token_at": ("completionStartTime",),
         "duration": ("response_time|s",),
         "model": ("model", "hidden_params.litellm_model_name", "model_group"),
         "provider": ("custom_llm_provider",),
