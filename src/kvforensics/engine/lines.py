@@ -19,7 +19,7 @@ from kvforensics.framing import Transcoded, encoding_of, line_blocks, newline_of
 from kvforensics.layer import outer_slots
 from kvforensics.peel import Kind, Peeled, Peeler
 from kvforensics.source import Source
-from kvforensics.wrappers import all_wrappers
+from kvforensics.wrappers import all_wrappers, console
 
 OWN_EVENTS = ("request.received", "request.finished", "request.received.openai")
 _PIECES = re.compile(rb'^\S+ std(?:out|err) P|"(?:logtag|_p)":\s*"P"|CONTAINER_PARTIAL_MESSAGE|_LINE_BREAK')
@@ -122,7 +122,9 @@ class _Layers:
 
     def __init__(self, source: str, wanted: re.Pattern[bytes]) -> None:
         self._source, self._wanted = source, wanted
-        self._peeler = Peeler(all_wrappers(), _looks, lambda _: False)
+        # The time at the start of the engine's own lines is read with them.
+        around = tuple(w for w in all_wrappers() if w is not console.WRAPPER)
+        self._peeler = Peeler(around, _looks, lambda _: False)
 
     @property
     def waits(self) -> bool:
