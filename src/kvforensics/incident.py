@@ -69,6 +69,11 @@ class Incident:
     digest: str
     text: str
 
+    @property
+    def lowest_over(self) -> int:
+        """A prompt that is not over this many tokens is over no threshold of the incident."""
+        return min([self.prompt_tokens_over, *(n.prompt_tokens_over for n in self.nodes)])
+
 
 def shipped_incidents() -> tuple[str, ...]:
     """The ids of the incident files in the package, sorted."""

@@ -15,6 +15,7 @@ from threading import Thread
 import polars as pl
 
 from kvforensics import workers as processes
+from kvforensics.clashes import NOTHING
 from kvforensics.clock import check_zone
 from kvforensics.cutting import csv_pieces, parquet_pieces
 from kvforensics.decompress import ByteStream, digest_file
@@ -33,7 +34,7 @@ from kvforensics.settled import is_settled
 from kvforensics.source import Source, find_sources, hold_stdin
 from kvforensics.spec import Format
 from kvforensics.spooled import Spool, spool_in
-from kvforensics.ties import NOTHING, LeftOut, seed_ids
+from kvforensics.ties import LeftOut, seed_ids
 from kvforensics.unread import close_stream, count_unread
 from kvforensics.workers import PARALLEL_FROM
 
@@ -88,7 +89,8 @@ def ingest(request: IngestRequest, progress: Progress | None = None) -> Ingested
         with LeftOut(request.spool) as left_out:
             ingested = _read_all(found, request, progress, left_out, spool, _kept(request, found, wanted))
             seeds = seed_ids(ingested.records, is_settled(request.incident), wanted)
-            more = left_out.among(seeds.filter(~seeds.is_in(wanted.implode())))
+            more = pl.concat([left_out.among(seeds), left_out.clashing()]).unique().sort()
+            more = more.filter(~more.is_in(wanted.implode()))
         if more.is_empty():
             return ingested
         wanted = pl.concat([wanted, more])

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, compress
+from itertools import compress, zip_longest
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 
 from kvforensics.envelope import Unit
 from kvforensics.framing import Block
@@ -20,9 +21,9 @@ from kvforensics.learned import Learned, Rows
 from kvforensics.model_id import ModelReader
 from kvforensics.paths import text_of
 from kvforensics.raw import Extractor
-from kvforensics.reading import NARROW, TIMES, WIDE, Reading, Wrapping
+from kvforensics.reading import HINTS, NARROW, TIMES, WIDE, Reading, Wrapping
 from kvforensics.sealed import MARK
-from kvforensics.small import are_small, are_times, values
+from kvforensics.small import are_small, are_times, tags_of_others, tags_of_settled, values
 from kvforensics.spec import Format
 from kvforensics.ties import id_digests
 
@@ -42,27 +43,44 @@ class Passed:
 
     off_model: int = 0
     times: list[Any] = field(default_factory=list)
-    ids: list[Any] = field(default_factory=list)
+    ids: list[list[Any]] = field(default_factory=list)
+    """One column for each id that a record can have, and one row for each record that has any."""
+    tags: bytearray = field(default_factory=bytearray)
+    """What each of them may contradict, see `clashes`."""
     settled: int = 0
     starts: dict[str, list[Any]] = field(default_factory=lambda: {slot: [] for slot in SPANS})
+
+    def remember(self, ids: Sequence[Sequence[Any]], tags: bytes) -> None:
+        """Remember ids of records, column by column."""
+        before = len(self.tags)
+        if ids:
+            self.ids += [[None] * before for _ in range(len(ids) - len(self.ids))]
+            for column, more in zip_longest(self.ids, ids, fillvalue=[None] * len(tags)):
+                column.extend(more)
+            self.tags += tags
+
+    def tag_column(self) -> pl.Series:
+        """The tags as a column."""
+        return pl.Series(pa.UInt8Array.from_buffers(pa.uint8(), len(self.tags), [None, pa.py_buffer(self.tags)]))
 
 
 class Lane:
     """Passes the plain lines of blocks and yields the others."""
 
     def __init__(
-        self, extractors: Sequence[Extractor], reader: ModelReader, below: int | None, wanted: pl.Series,
+        self, extractors: Sequence[Extractor], reader: ModelReader, bounds: tuple[int | None, int], wanted: pl.Series,
         layers: Sequence[tuple[Wrapping, bool]] = (), *, inside: bool = False,
     ) -> None:  # fmt: skip
-        """`below` is the count under which a prompt settles its line, None to settle none.
+        """`bounds` are the count under which a prompt settles its line, None to settle none, and the lowest threshold.
 
         `wanted` are digests of ids whose lines are wanted whole. `layers` may be around a record; `inside` says that some
         are, and that they may know the time of a record that does not say it.
         """
         self.passed: dict[str, tuple[Format, Passed]] = {}
-        self._reader, self._below, self._wanted = reader, below, wanted
+        self._reader, self._wanted = reader, wanted
+        self._below, self._over = bounds
         self._inside = inside
-        self._narrow = Learned(extractors, NARROW, layers)
+        self._narrow = Learned(extractors, NARROW, layers, HINTS)
         self._wide = Learned(extractors, WIDE, layers)
         self._others: set[Any] = set()
         self._verdicts: dict[tuple[bool, tuple[Any, ...]], Any] = {}
@@ -85,10 +103,11 @@ class Lane:
         near = self._near(block.data, newline, block.lines)
         if near:
             lines = block.data.split(newline)
-            ends = list(accumulate(map(len, lines)))
-            self._waiting += [
-                (lines[i], block.first_line + i, block.offset + ends[i] - len(lines[i]) + i * len(newline)) for i in near
-            ]
+            at, last = block.offset, 0
+            for i in near:
+                at += sum(map(len, lines[last:i])) + (i - last) * len(newline)
+                last = i
+                self._waiting.append((lines[i], block.first_line + i, at))
         if len(self._waiting) >= WAITING:
             yield from self.rest()
 
@@ -157,12 +176,11 @@ class Lane:
             if count < len(far):
                 left.update(i for i, a in zip(at, far, strict=True) if not a)
                 passed.times += compress(times, far)
-                for column in ids:
-                    passed.ids += compress(column, far)
+                ids = [list(compress(column, far)) for column in ids]
             else:
                 passed.times += times
-                for column in ids:
-                    passed.ids += column
+            gone = own if count == len(far) else list(compress(own, far))
+            passed.remember(ids, tags_of_others(reading, gone, self._over))
         return left
 
     def _are_others(self, models: Sequence[Any], nothing: Sequence[str]) -> list[bool]:
@@ -225,8 +243,9 @@ class Lane:
             done = [a and s and v is not False for a, s, v in zip(plain, small, verdicts, strict=True)]
             left.update(i for i, o, d in zip(at, other, done, strict=True) if not (o or d))
             gone = [o or d for o, d in zip(other, done, strict=True)]
-            for column in ids:
-                passed.ids += compress(column, gone)
+            others, settled = tags_of_others(reading, own, self._over), tags_of_settled(reading, own)
+            tags = bytes(t if o else s if v is True else 0 for o, t, s, v in zip(other, others, settled, verdicts, strict=True))
+            passed.remember([list(compress(column, gone)) for column in ids], bytes(compress(tags, gone)))
             passed.off_model += other.count(True)
             passed.settled += done.count(True)
             passed.times += compress(next(starts[t] for t in TIMES if t in starts), gone)

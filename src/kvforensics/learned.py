@@ -81,9 +81,10 @@ class Learned:
     """Reads blocks of lines for the slots that are asked."""
 
     def __init__(
-        self, extractors: Sequence[Extractor], slots: Sequence[str], layers: Sequence[tuple[Wrapping, bool]]
-    ) -> None:
-        self._all, self._slots, self._layers = extractors, slots, layers
+        self, extractors: Sequence[Extractor], slots: Sequence[str], layers: Sequence[tuple[Wrapping, bool]],
+        hints: Sequence[str] = (),
+    ) -> None:  # fmt: skip
+        self._all, self._slots, self._layers, self._hints = extractors, slots, layers, hints
         self._samples: list[Any] = []
         self._lessons = 0
         self._strangers: list[bytes] = []
@@ -140,7 +141,7 @@ class Learned:
         extractors = self._all[: last + 1]
         if any("|" in path for e in extractors for path, _ in e.format.framing):
             return
-        root = self._root or Place(wants_of(extractors, alternative, self._slots, self._layers))
+        root = self._root or Place(wants_of(extractors, alternative, self._slots, self._layers, self._hints))
         room = [MAX_PLACES]
         try:
             for record in records:
@@ -151,7 +152,7 @@ class Learned:
             self._lessons = MOST_LESSONS
             return
         self._root, self._probe = root, probe
-        self._readings = Readings(root, extractors, alternative, self._slots, self._layers)
+        self._readings = Readings(root, extractors, alternative, self._slots, self._layers, self._hints)
         self._searches = root.searched
 
     def _most(self, records: Sequence[Any]) -> tuple[int, int] | None:

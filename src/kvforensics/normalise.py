@@ -101,7 +101,7 @@ def normalise(
         .list.drop_nulls()
         .alias("reasons"),
         pl.coalesce("record_id", "id_response_id", "id_span_id").alias("record_id"),
-        _replay(),
+        said_replay(),
     )
     keep = (
         (pl.col("model_match").fill_null(value=True))
@@ -117,7 +117,7 @@ def normalise(
 def settling(raw: pl.DataFrame, fmt: Format, zone: str | None, incident: Incident) -> pl.DataFrame:
     """The canonical columns of a raw batch that say whether a record is settled."""
     times = read_starts(raw, fmt.zone if zone is None else zone, incident)
-    return pl.concat([times, _tokens(raw, fmt, _limits(incident)), raw.select(_replay())], how="horizontal")
+    return pl.concat([times, _tokens(raw, fmt, _limits(incident)), raw.select(said_replay())], how="horizontal")
 
 
 def _limits(incident: Incident) -> TokenLimits:
@@ -136,7 +136,7 @@ def _tokens(raw: pl.DataFrame, fmt: Format, limits: TokenLimits) -> pl.DataFrame
     )  # fmt: skip
 
 
-def _replay() -> pl.Expr:
+def said_replay() -> pl.Expr:
     """Whether a record is a replay; one that names the answer which it repeats is."""
     said = pl.col("from_cache").str.to_lowercase().replace_strict(_FLAGS, default=None, return_dtype=pl.Boolean)
     return pl.coalesce(said, pl.when(pl.col("replay_of").is_not_null()).then(pl.lit(value=True))).alias("from_cache")

@@ -21,11 +21,15 @@ Steps = tuple[str, ...]
 
 
 class Use(Enum):
-    """What is taken of the value that a path leads to: nothing but its presence, the value, or whether it has some text."""
+    """What is taken of the value that a path leads to: nothing but its presence, the value, or whether it has some text.
+
+    A hint is a value as well, but one without which a record can still be read.
+    """
 
     PRESENCE = "presence"
     VALUE = "value"
     FORM = "form"
+    HINT = "hint"
 
 
 Want = tuple[Steps, Use]
@@ -77,8 +81,8 @@ class Place:
     """One place of a record, and what is known of the values there."""
 
     __slots__ = (
-        "attribute", "closed", "counts", "descends", "element", "has_form", "heads", "key", "keys", "kinds", "named",
-        "objects", "only_present", "searched", "wants",
+        "attribute", "closed", "counts", "descends", "element", "has_form", "heads", "hints", "key", "keys", "kinds", "leads",
+        "named", "objects", "only_hinted", "only_present", "searched", "wants",
     )  # fmt: skip
 
     def __init__(self, wants: frozenset[Want], key: str = "", attribute: str = "") -> None:
@@ -94,17 +98,24 @@ class Place:
         """Whether a path searches here at any depth."""
         self.named = any(s[:1] != ("**",) for s in steps)
         """Whether a path leads here by name, or further."""
-        self.descends = any(s and s[0] != "**" for s in steps)
-        """Whether a path leads on from here by name, so that text here may be JSON kept as text."""
+        self.leads = any(s and s[0] != "**" for s in steps)
+        """Whether a path leads on from here by name."""
+        self.descends = any(s and s[0] != "**" for s, use in wants if use is not Use.HINT)
+        """The same of a path to more than a hint, so that it matters whether text here is JSON kept as text."""
         self.closed = any(s and s[0][0] in "*~" for s in steps)
         """Whether every key of an object here has to be known."""
         self.has_form = any(not s and use is Use.FORM for s, use in wants)
         """Whether it matters which value is here."""
         self.only_present = all(not s and use is Use.PRESENCE for s, use in wants)
         """Whether nothing but the presence of a value matters, whatever it is."""
-        flat = {".".join(s[:cut]) for s in steps for cut in range(1, len(s) + 1)}
+        self.only_hinted = all(use is Use.HINT or s[:1] == ("**",) for s, use in wants)
+        """Whether a record can be read whatever is here."""
+        flat = {".".join(s[:cut]) for s, use in wants for cut in range(1, len(s) + 1) if use is not Use.HINT or cut == 1}
         self.heads: tuple[str, ...] = () if self.closed else tuple(sorted(flat))
         """The only keys of an object here that matter, where it is not closed; some spell a path flat with dots."""
+        hints = {".".join(s[:cut]) for s, use in wants if use is Use.HINT for cut in range(2, len(s) + 1)}
+        self.hints: frozenset[str] = frozenset(hints.difference(self.heads))
+        """Keys that spell the path of a hint flat; they only matter where keys have dots."""
 
     def optional(self, key: str) -> bool:
         """Whether objects here may lack the key."""
@@ -119,10 +130,15 @@ class Place:
                 self.element = Place(frozenset(w for w in self.wants if w[0][:1] == ("**",)))
             for held in value:
                 self.element.learn(held, room, level + 1)
-        elif kind is Kind.OBJECT and (self.descends or self.searched):
+        elif kind is Kind.OBJECT and (self.leads or self.searched):
             if level > MAX_LEVELS:
                 raise UnlearnableError
             self.objects += 1
+            if self.hints and not self.closed and any("." in key for key in value):
+                self.heads = tuple(sorted({*self.heads, *self.hints}))
+                self.hints = frozenset()
+                for key in self.heads if self.keys else ():
+                    self._place(key, room)
             if not self.keys:
                 for key in (*(k for k in value if k in self.heads), *self.heads):
                     self._place(key, room)
@@ -155,10 +171,11 @@ class Place:
         """The type of a value here; one of another kind is not read."""
         if not self.kinds:
             return _NEVER
-        if self.only_present:
+        nested = not self.leads and not self.searched and bool(self.kinds & {Kind.OBJECT, Kind.LIST})
+        if self.only_present or (self.only_hinted and nested):
             return msgspec.Raw
         kinds: list[Any] = list(_SCALARS) if Kind.SCALAR in self.kinds else []
-        if Kind.OBJECT in self.kinds and (self.descends or self.searched):
+        if Kind.OBJECT in self.kinds and (self.leads or self.searched):
             kinds.append(self.shape())
         if Kind.LIST in self.kinds and self.searched:
             element = self.element.listed() if self.element else None

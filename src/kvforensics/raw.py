@@ -6,7 +6,7 @@ Runs a `Format` over decoded JSON values and gives one text column a slot: the r
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -102,12 +102,12 @@ class Extractor:
         """Whether the unit may be a sum of several model calls."""
         return bool(self._sums) and meets(record, self._sums)
 
-    def batch(self, records: Sequence[Any], *, telling: bool = False) -> pl.DataFrame:
+    def batch(self, records: Sequence[Any], only: Container[str] | None = None) -> pl.DataFrame:
         """One row a record, one text column a slot.
 
-        `telling` leaves all but `TELLING` null: enough to see which records are of another model.
+        All but `only` these slots are left null; `TELLING` are enough to see which records are of another model.
         """
-        slots = {k: v for k, v in self.slots.items() if k in TELLING} if telling else self.slots
+        slots = self.slots if only is None else {k: v for k, v in self.slots.items() if k in only}
         if self._search:
             columns = self._by_shape([self._open(r) for r in records] if self._opened else records, slots)
         else:

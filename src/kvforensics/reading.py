@@ -29,6 +29,8 @@ MAX_PATTERNS = 128
 TIMES = ("start", "stamp", "end")
 NARROW = ("model", *TIMES, "sample_interval", *ID_COLUMNS)
 """What decides whether a record of another model can be left out, and what stays of it."""
+HINTS = ("prompt", "cache_read", "cache_write", "total", "from_cache", "replay_of")
+"""What tells whether a record of another model may contradict one on the model that was left out."""
 WIDE = (
     *NARROW, "duration", "provider", "host", "prompt", "cache_read", "cache_write", "completion", "total", "request_bytes",
     "from_cache", "replay_of", "cache_rule", "answer_model",
@@ -69,6 +71,8 @@ class Reading:
     """Values that must not be JSON kept as text."""
     escaped: re.Pattern[bytes]
     """An escape that may stand for a part of one of those keys."""
+    hinted: bool
+    """Whether nothing but the values of these slots tells about a prompt and about a replay."""
 
 
 class Readings:
@@ -76,14 +80,14 @@ class Readings:
 
     def __init__(
         self, root: Place, extractors: Sequence[Extractor], alternative: int, slots: Sequence[str],
-        layers: Sequence[tuple[Wrapping, bool]],
+        layers: Sequence[tuple[Wrapping, bool]], hints: Sequence[str] = (),
     ) -> None:  # fmt: skip
         """The last of the extractors is the one that most records have, by this alternative of its signature.
 
         Each of the `layers` with whether it yields to formats of products.
         """
         self._root, self._extractors, self._alternative = root, extractors, alternative
-        self._wanted, self._layers = slots, layers
+        self._wanted, self._layers, self._hints = slots, layers, hints
         self._known: dict[Pattern, Reading | None] = {}
         self._fixed: dict[int, Any] = {}
         self._varying: list[tuple[tuple[str, ...], Place]] = []
@@ -123,8 +127,11 @@ class Readings:
 
     def _resolve(self, kinds: Mapping[int, Any]) -> Reading | None:
         texts = []
+        hinted = True
         for attributes, place, _ in self._root.places():
             kind = kinds.get(id(place))
+            if place.leads and not place.descends and (kind in (Kind.LIST, Kind.SCALAR) or type(kind) is tuple):
+                hinted = False
             if place.descends and kind is Kind.LIST:
                 return None
             if kind is Kind.LIST and place.element is not None and may_open(place.element):
@@ -155,11 +162,14 @@ class Readings:
         texts = [t for t in texts if t is not found["model"][0].get]
         counts = Counter(keys_of(worlds[0]))
         names = sorted({key for f in _used(found) for key in f.keys})
+        hints = {slot: self._fields(extractor, slot, worlds, kinds) for slot in self._hints}
+        hinted = hinted and None not in hints.values() and which == len(self._extractors) - 1
+        told = {**found, **{slot: fields or () for slot, fields in hints.items()}}
         return Reading(
-            fmt, found, tuple((f'"{n}"'.encode(), counts[n]) for n in names),
+            fmt, told, tuple((f'"{n}"'.encode(), counts[n]) for n in names),
             tuple(dict.fromkeys(f for slot in ID_COLUMNS for f in found[slot])),
             tuple(f for slot in TIMES for f in found[slot]), tuple(texts),
-            _escapes(names),
+            _escapes(names), hinted,
         )  # fmt: skip
 
     def _which(self, worlds: Sequence[Any]) -> int | None:
@@ -251,9 +261,10 @@ def _escapes(names: Iterable[str]) -> re.Pattern[bytes]:
 
 
 def wants_of(
-    extractors: Sequence[Extractor], alternative: int, slots: Sequence[str], layers: Sequence[tuple[Wrapping, bool]]
-) -> frozenset[Want]:
-    """All paths that decide how a record is read."""
+    extractors: Sequence[Extractor], alternative: int, slots: Sequence[str], layers: Sequence[tuple[Wrapping, bool]],
+    hints: Sequence[str] = (),
+) -> frozenset[Want]:  # fmt: skip
+    """All paths that decide how a record is read, and those of hints for the format that most records have."""
     found: set[Want] = set()
     last = len(extractors) - 1
     signatures = [layer.signature for layer, _ in layers]
@@ -261,6 +272,7 @@ def wants_of(
         signatures.append(extractor.signature if k < last else extractor.signature[alternative:][:1])
         found.update((steps, Use.FORM) for steps in extractor.deciding)
         found.update((steps, Use.VALUE) for slot in slots for steps, _ in extractor.slots.get(slot, ()))
+        found.update((steps, Use.HINT) for slot in hints if k == last for steps, _ in extractor.slots.get(slot, ()))
     found.update((steps, Use.PRESENCE) for s in signatures for terms in s for steps, _ in terms)
     return frozenset(found)
 

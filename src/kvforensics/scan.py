@@ -21,7 +21,7 @@ from kvforensics.peel import LEFT_OUT
 from kvforensics.raw import Extractor
 from kvforensics.scanned import Scanned, Setting, Tally
 from kvforensics.sieve import Held, Sieve
-from kvforensics.span_lines import SpanLines, views_of
+from kvforensics.span_lines import Span, SpanLines, views_of
 from kvforensics.spooled import PieceRejects
 from kvforensics.stumps import Shapes
 from kvforensics.table_lane import Counts, TableLane
@@ -53,15 +53,14 @@ class Scanner:
         self._views = views_of(setting.formats)
         self._lane = self._open_lane()
         passes = None if setting.keep == "all" else self._reader.is_plainly_other
-        self._spans = SpanLines(setting.formats, passes, setting.wanted, self) if "otlp" in self._views else None
+        asked = (setting.formats, passes, setting.incident.lowest_over, setting.wanted)
+        self._spans = SpanLines(*asked, self) if "otlp" in self._views else None
         self._sieve = Sieve(setting, self.tally, self._reader)
         self._found: dict[int, Found] = {}
         self._layered: Layered | None = None
         self._inside: Callable[[int], Found] | None = None
         if setting.layered:
-            self._layered = Layered(
-                self, setting.wrappers, setting.only, self._extractors, self._reader, setting.newline
-            )
+            self._layered = Layered(self, setting.wrappers, setting.only, self._extractors, self._reader, setting.newline)
         self._texts: TextLane | None = None
         if setting.layered and setting.newline == b"\n" and not setting.only and not self._views:
             lane = TableLane(setting, (), (), self._reader, Counts(self._sieve, self.skip, self._shapes))
@@ -100,9 +99,9 @@ class Scanner:
             self.unit(line, number, at)
             at += len(line) + len(newline)
 
-    def passed(self, format_name: str, times: Sequence[Any], ids: Sequence[str]) -> None:
+    def passed(self, format_name: str, times: Sequence[Any], spans: Sequence[Span]) -> None:
         """Spans of a format that are plainly about another model; their times, for the coverage, and their ids."""
-        self._sieve.left_out(format_name, times, ids)
+        self._sieve.left_out(format_name, times, spans)
 
     def _learn(self, data: bytes, newline: bytes) -> None:
         """Learn the keys of records from the first lines of a block, as the lane hands on only some of them."""
@@ -118,7 +117,7 @@ class Scanner:
             return None
         below = s.incident.uncertain_from if s.keep == "open" else None
         layers = [(Layer(w), w.last_resort) for w in s.wrappers if w.signature] if s.layered else ()
-        return Lane(own, self._reader, below, s.wanted, layers, inside=s.layered)
+        return Lane(own, self._reader, (below, s.incident.lowest_over), s.wanted, layers, inside=s.layered)
 
     def _take(self, near: Iterable[Near]) -> None:
         """Takes the lines that a lane leaves, and what it let pass where that is much."""

@@ -8,10 +8,10 @@ from typing import Literal
 import polars as pl
 import pyarrow as pa
 
+from kvforensics.clashes import NOTHING
 from kvforensics.incident import Incident
 from kvforensics.sealed import PrivateKey, SealedTally
 from kvforensics.spec import Format
-from kvforensics.ties import NOTHING
 from kvforensics.wrapper_spec import Wrapper
 
 MOST_INTERVALS = 32
@@ -82,8 +82,8 @@ class Scanned:
     records: pa.Table | None
     rejects: pa.Table | None
     minutes: list[int]
-    left_out: pl.Series
-    """Digests of the ids of records that were not kept."""
+    left_out: pl.DataFrame
+    """Digests of the ids of records that were not kept, see `clashes`."""
     statuses: dict[tuple[str, str], int] = field(default_factory=dict)
     """HTTP statuses that child spans tell of a parent (trace, span) whose record is elsewhere or has none itself."""
     buckets: pl.DataFrame | None = None

@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import polars as pl
 
+from kvforensics.clashes import ON_MODEL, OVER, REPLAY, UNTOLD_REPLAY
 from kvforensics.incident import Incident
+from kvforensics.normalise import said_replay
+from kvforensics.tokens import read_count
 
-PARTS = ("on_model", "in_window", "over_threshold")
+_COUNTS = ("prompt", "cache_read", "cache_write", "total")
+WEIGHING = frozenset((*_COUNTS, "from_cache", "replay_of"))
+"""The slots of a raw batch that `tags_of_others` looks at."""
 
 
 def is_settled(incident: Incident) -> pl.Expr:
@@ -27,3 +32,31 @@ def not_in_window(incident: Incident) -> pl.Expr:
     late = pl.col("started_earliest") >= incident.uncertain_until_us
     ordered = pl.col("started_earliest") <= pl.col("started_latest")
     return (ordered & (early | late)).fill_null(value=False)
+
+
+
+
+def tags_of_others(raw: pl.DataFrame, over: int) -> pl.Series:
+    """Of each raw record of another model what it may contradict, see `clashes`. `over` is exceeded strictly."""
+    tags = pl.Series("tag", [0], dtype=pl.UInt8).new_from_index(0, raw.height)
+    digits = len(str(over // 3))
+    # Three counts can add up to a prompt, so one of them has as many digits as a third of it; most have fewer.
+    long = [pl.col(s).str.len_bytes() >= digits for s in _COUNTS if raw[s].null_count() < raw.height]
+    long += [pl.col(s).str.contains("[eE]") for s in _COUNTS if raw[s].null_count() < raw.height]
+    if long:
+        at = raw.select(l=pl.any_horizontal(long).fill_null(value=False))["l"].arg_true()
+        counted = pl.DataFrame({s: read_count(raw[s][at], None)[0] for s in _COUNTS})
+        prompt = pl.sum_horizontal("prompt", "cache_read", "cache_write")
+        high = counted.select(h=(prompt > over) | (pl.col("total") > over).fill_null(value=False))["h"]
+        tags = tags.scatter(at.filter(high), OVER)
+    if raw["from_cache"].null_count() + raw["replay_of"].null_count() < 2 * raw.height:
+        replays = raw.select(said_replay().fill_null(value=False))["from_cache"]
+        tags |= replays.cast(pl.UInt8) * REPLAY
+    return tags
+
+
+def tags_of_settled(frame: pl.DataFrame, match: pl.Series) -> pl.Series:
+    """The same of settled canonical rows; `match` tells which are on the model."""
+    untold = pl.when(pl.col("from_cache").is_null()).then(ON_MODEL | UNTOLD_REPLAY).otherwise(ON_MODEL)
+    sure = pl.lit(match.fill_null(value=False))
+    return frame.select(tag=pl.when(sure).then(untold).otherwise(0).cast(pl.UInt8))["tag"]

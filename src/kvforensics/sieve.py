@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from kvforensics.bucket import joined, read_buckets
+from kvforensics.clashes import KEPT, NONE, lined
 from kvforensics.clock import coverage_instant, telling
 from kvforensics.decode import told_once
 from kvforensics.lane import Lane, texts
@@ -20,13 +21,13 @@ from kvforensics.layered import Found, fill_rest, fill_times
 from kvforensics.model_id import ModelReader
 from kvforensics.normalise import Located, normalise, read_model, read_starts, to_arrow
 from kvforensics.openings import OPENING
-from kvforensics.raw import ID_COLUMNS, Extractor, raw_batch
+from kvforensics.raw import ID_COLUMNS, TELLING, Extractor, raw_batch
 from kvforensics.scanned import MOST_INTERVALS, Setting, Tally
 from kvforensics.sealed import MARK, Opener
-from kvforensics.settled import is_settled, not_in_window
-from kvforensics.span_lines import SUMS, views_of
+from kvforensics.settled import WEIGHING, is_settled, not_in_window, tags_of_others, tags_of_settled
+from kvforensics.span_lines import SUMS, Span, views_of
 from kvforensics.spec import Format
-from kvforensics.ties import NOTHING, id_digests, shares
+from kvforensics.ties import id_digests, shares
 
 MINUTE_US = 60_000_000
 Held = tuple[Any, int, int | None, int | None, bytes | None, tuple[str, ...]]
@@ -39,11 +40,11 @@ class Sieve:
     def __init__(self, setting: Setting, tally: Tally, reader: ModelReader) -> None:
         self._setting, self._tally, self._reader = setting, tally, reader
         self._frames: list[pl.DataFrame] = []
-        self._left_out: list[pl.Series] = []
+        self._left_out: list[pl.DataFrame] = []
         self._minutes: set[int] = set()
         self._viewed = bool(views_of(setting.formats))
         self._span_times: list[Any] = []
-        self._span_ids: list[str] = []
+        self._spans: list[Span] = []
         self._buckets: list[pl.DataFrame] = []
         self._opener = Opener(setting.keys)
         tally.sealed = self._opener.tally
@@ -54,7 +55,7 @@ class Sieve:
         layers = [f.layers if f else () for f in found]
         self.count(fmt.name, len(items))
         s, values = self._setting, [i[0] for i in items]
-        raw = fill_times(extractor.batch(values, telling=True), layers)
+        raw = fill_times(extractor.batch(values, TELLING), layers)
         self.note(raw, fmt.zone)
         match = read_model(raw, fmt, self._reader)
         # Text has no keys that could be given twice.
@@ -65,14 +66,16 @@ class Sieve:
         fixed |= self._opened(extractor, items, [i for i, m in enumerate(match) if m is not False], fixed, extra)
         if fixed:
             values = [fixed.get(i, value) for i, value in enumerate(values)]
-            raw = fill_times(extractor.batch(values, telling=True), layers)
+            raw = fill_times(extractor.batch(values, TELLING), layers)
             match = read_model(raw, fmt, self._reader)
         self.note_rates(raw, match)
         wanted = self.wanted(raw)
         keep = list(range(len(items)))
         if s.keep != "all":
             other = match.eq(other=False).fill_null(value=False)
-            keep = self.leave(raw, other if wanted is None else other & ~wanted)
+            other = other if wanted is None else other & ~wanted
+            weighed = extractor.batch([values[i] for i in other.arg_true()], WEIGHING)
+            keep = self.leave(raw, other, tags_of_others(weighed, s.incident.lowest_over))
         if not keep:
             return
         extra |= {items[i][1]: (*extra.get(items[i][1], ()), SUMS) for i in keep if extractor.adds_up(items[i][0])}
@@ -91,7 +94,13 @@ class Sieve:
         if extra:
             more = pl.Series([list(extra.get(line, ())) for line in at.lines], dtype=pl.List(pl.String))
             frame = frame.with_columns(pl.col("reasons").list.concat(more))
-        self._frames.append(self.unsettled(frame, raw, wanted)[0] if s.keep == "open" else frame)
+        if s.keep == "open":
+            frame = self.unsettled(frame, raw, frame["model_match"], wanted)[0]
+        elif s.keep == "on-model":
+            settled = self._settled(frame, wanted)
+            tags = tags_of_settled(frame.filter(settled), frame["model_match"].filter(settled))
+            self._remember(raw.filter(settled), tags | KEPT)
+        self._frames.append(frame)
 
     def count(self, name: str, records: int) -> None:
         """Count records of a format."""
@@ -103,31 +112,37 @@ class Sieve:
         """Which records have an id that is wanted; None where none is."""
         return shares((id_digests(raw[c]) for c in ID_COLUMNS), self._setting.wanted) if len(self._setting.wanted) else None
 
-    def leave(self, raw: pl.DataFrame, other: pl.Series) -> list[int]:
-        """The places of what is left once records of other models are counted and left out."""
+    def leave(self, raw: pl.DataFrame, other: pl.Series, tags: pl.Series) -> list[int]:
+        """The places of what is left once records of other models are counted and left out; `tags` of those, see `clashes`."""
         self._tally.off_model_dropped += int(other.sum())
-        self._remember(raw.filter(other))
+        self._remember(raw.filter(other), tags)
         return (~other).arg_true().to_list()
 
     def unsettled(
-        self, frame: pl.DataFrame, raw: pl.DataFrame, wanted: pl.Series | None
+        self, frame: pl.DataFrame, raw: pl.DataFrame, match: pl.Series, wanted: pl.Series | None
     ) -> tuple[pl.DataFrame, pl.Series]:
         """The rows whose answer is open, or that share an id with one, and which; the others are counted and left out."""
-        incident = self._setting.incident
-        settled = frame.select(s=is_settled(incident))["s"]
-        settled = settled if wanted is None else settled & ~wanted
-        self._count_settled(frame.filter(settled))
-        self._remember(raw.filter(settled))
+        settled = self._settled(frame, wanted)
+        gone = frame.filter(settled)
+        self._count_settled(gone)
+        self._remember(raw.filter(settled), tags_of_settled(gone, match.filter(settled)))
         return frame.filter(~settled), ~settled
+
+    def _settled(self, frame: pl.DataFrame, wanted: pl.Series | None) -> pl.Series:
+        settled = frame.select(s=is_settled(self._setting.incident))["s"]
+        return settled if wanted is None else settled & ~wanted
 
     def _count_settled(self, starts: pl.DataFrame) -> None:
         early_or_late = int(starts.select(w=not_in_window(self._setting.incident))["w"].sum())
         self._tally.settled_in_window += early_or_late
         self._tally.settled_over_threshold += starts.height - early_or_late
 
-    def _remember(self, raw: pl.DataFrame) -> None:
-        told = [raw[c] for c in ID_COLUMNS if raw[c].null_count() < raw.height]
-        self._left_out += [id_digests(texts).drop_nulls() for texts in told]
+    def _remember(self, raw: pl.DataFrame, tags: pl.Series) -> None:
+        told: list[pl.Series] = []
+        for column in (raw[c] for c in ID_COLUMNS if raw[c].null_count() < raw.height):
+            if not any(column.equals(other) for other in told):
+                told.append(column)
+        self._left_out.append(lined([id_digests(texts) for texts in told], tags))
 
     def _repeats_model(self, data: bytes | None) -> bool:
         return data is not None and (data.count(b'odel"') > 1 or b"\\u00" in data)
@@ -201,13 +216,13 @@ class Sieve:
         """All sums, None where there are none."""
         return joined(self._buckets) if self._buckets else None
 
-    def left_out(self, name: str, times: Sequence[Any], ids: Sequence[str]) -> None:
+    def left_out(self, name: str, times: Sequence[Any], spans: Sequence[Span]) -> None:
         """Spans that are plainly about another model."""
         tally = self._tally
         self.count(name, len(times))
         tally.off_model_dropped += len(times)
         self._span_times += times
-        self._span_ids += ids
+        self._spans += spans
 
     def passed(self, lane: Lane) -> None:
         """What a lane let pass."""
@@ -223,17 +238,20 @@ class Sieve:
                 columns = {slot: texts(held) for slot, held in passed.starts.items()}
                 frame = raw_batch(columns, passed.settled, {})
                 self._count_settled(read_starts(frame, self._setting.zone or fmt.zone, self._setting.incident))
-            self._left_out.append(id_digests(texts(passed.ids)).drop_nulls())
+            digests = [id_digests(texts(column)) for column in passed.ids]
+            self._left_out.append(lined(digests, passed.tag_column()))
             times = texts(passed.times)
             self._cover(times.set(times == "", None), fmt.zone)
 
-    def result(self) -> tuple[pa.Table | None, list[int], pl.Series]:
-        """The kept records, the minutes that have records, and the digests of the ids of what was left out."""
+    def result(self) -> tuple[pa.Table | None, list[int], pl.DataFrame]:
+        """The kept records, the minutes that have records, and the digests of the ids of what was left out, see `clashes`."""
         if self._span_times:
             self._cover(texts(self._span_times), "UTC")
-            self._left_out.append(id_digests(texts(self._span_ids)).drop_nulls())
+            *columns, tags = zip(*self._spans, strict=True)
+            digests = [id_digests(texts(list(column))) for column in columns]
+            self._left_out.append(lined(digests, pl.Series(tags, dtype=pl.UInt8)))
         table = to_arrow(pl.concat(self._frames)) if self._frames else None
-        left_out = pl.concat(self._left_out).rename("id") if self._left_out else NOTHING
+        left_out = pl.concat([NONE, *self._left_out])
         return table, sorted(self._minutes), left_out
 
 

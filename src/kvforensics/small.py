@@ -7,10 +7,12 @@ missing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from kvforensics.clashes import ON_MODEL, OVER, REPLAY, UNTOLD_REPLAY
 from kvforensics.reading import Field, Reading
 from kvforensics.slot_text import microseconds, slot_text
 from kvforensics.value_reading import matcher
@@ -60,6 +62,64 @@ def are_small(reading: Reading, own: Sequence[Any], below: int) -> list[bool]:
         found = values(own, f)
         small = [a and (v is None or v == "") for a, v in zip(small, found, strict=True)]
     return small
+
+
+def tags_of_others(reading: Reading, own: Sequence[Any], over: int) -> bytes:
+    """Of each row of another model what it may contradict, see `clashes`. `over` is exceeded strictly."""
+    if not reading.hinted:
+        return bytes([OVER | REPLAY]) * len(own)
+    slots = reading.slots
+    counts = {slot: [values(own, f, slot) for f in slots[slot]] for slot in ("prompt", "cache_read", "cache_write", "total")}
+    most = {slot: max(map(_most, columns), default=0) for slot, columns in counts.items()}
+    parts = most["prompt"] + most["cache_read"] + most["cache_write"]
+    large: set[int] = set()
+    for slot, columns in counts.items():
+        # What the other parts of a prompt come to at most leaves so much to this one.
+        bar = over if slot == "total" else over - (parts - most[slot])
+        if most[slot] > bar:
+            large.update(i for column in columns for i, v in enumerate(column) if type(v) is not int or v > bar)
+    tags = bytearray(len(own))
+    for i in large:
+        amounts = {slot: max((_amount(c[i]) for c in columns), default=0) for slot, columns in counts.items()}
+        total = amounts.pop("total")
+        tags[i] = OVER if total > over or sum(amounts.values()) > over else 0
+    for slot in ("from_cache", "replay_of"):
+        for column in (values(own, f) for f in slots[slot]):
+            if column.count(False) + column.count(None) < len(column):
+                says = _says_cached if slot == "from_cache" else bool
+                for i, v in enumerate(column):
+                    if v is not None and v is not False and says(v):
+                        tags[i] |= REPLAY
+    return bytes(tags)
+
+
+def tags_of_settled(reading: Reading, own: Sequence[Any]) -> bytes:
+    """The same of each row on the model whose prompt is plainly below."""
+    fields = reading.slots["from_cache"]
+    if not fields:
+        return bytes([ON_MODEL | UNTOLD_REPLAY]) * len(own)
+    return bytes(ON_MODEL if v is False else ON_MODEL | UNTOLD_REPLAY for v in values(own, fields[0]))
+
+
+def _most(column: Sequence[Any]) -> float:
+    """No count of the column is higher."""
+    try:
+        most = max(column)
+    except (TypeError, ValueError):
+        most = None
+    return most if type(most) is int else max(map(_amount, column), default=0)
+
+
+def _amount(value: Any) -> float:
+    """What a value counts at most; one that is no number counts nothing."""
+    if value is None or isinstance(value, bool):
+        return 0
+    if not isinstance(value, int | float | str):
+        return math.inf
+    try:
+        return max(float(value), 0)
+    except (ValueError, OverflowError):
+        return 0 if isinstance(value, str) else math.inf
 
 
 def _tell_cache(reading: Reading, own: Sequence[Any]) -> list[bool]:

@@ -16,9 +16,11 @@ import msgspec
 import polars as pl
 
 from kvforensics.child_status import add_statuses
+from kvforensics.clashes import OVER
 from kvforensics.envelope import Unit
 from kvforensics.framing_json import Reject, json_units
 from kvforensics.raw import Extractor
+from kvforensics.span_attributes import attributes_asked, large_counts
 from kvforensics.spec import Format
 from kvforensics.ties import id_digests
 from kvforensics.views import hex_id
@@ -43,6 +45,8 @@ _MARKS = tuple(f'"{name}"'.encode() for name in sorted(EXPORTS))
 _STATUS = re.compile(
     rb'"key"\s*+:\s*+"http\.(?:response\.)?status_code"\s*+,\s*+"value"\s*+:\s*+\{\s*+"intValue"\s*+:\s*+"?([1-5]\d\d)\b'
 )
+Span = tuple[str | None, str | None, str | None, int]
+"""The ids of a span, of its trace and parent, and what it may contradict, see `clashes`."""
 _Pairs = tuple[tuple[bytes, bytes, bytes], ...]
 
 
@@ -97,7 +101,7 @@ class Ledger(Protocol):
     def skip(self, count: int = 1) -> None:
         """Framing."""
 
-    def passed(self, format_name: str, times: Sequence[Any], ids: Sequence[str]) -> None:
+    def passed(self, format_name: str, times: Sequence[Any], spans: Sequence[Span]) -> None:
         """Records that are plainly about another model."""
 
 
@@ -119,13 +123,13 @@ class SpanLines:
     """Reads the lines of one piece; `other` says whether a model text is plainly another model, None keeps all."""
 
     def __init__(
-        self, formats: Sequence[Format], other: Callable[[str], bool] | None, wanted: pl.Series, ledger: Ledger
+        self, formats: Sequence[Format], other: Callable[[str], bool] | None, over: int, wanted: pl.Series, ledger: Ledger
     ) -> None:
         self._ledger = ledger
         self._wanted = wanted
         self._other = other
         self._extractors = [Extractor(f) for f in formats]
-        self._asked = _asked(formats)
+        self._asked, self._large = attributes_asked(formats), large_counts(formats, len(str(over // 3)))
         self._models = frozenset(p for f in formats if f.view == "otlp" for p in f.fields.get("model", ()))
         self._decode: Callable[[bytes], _Request] = msgspec.json.Decoder(_Request).decode
         self._decisions: dict[_Pairs, str | None] = {}
@@ -192,11 +196,11 @@ class SpanLines:
         if near and len(parts) != len(spans):
             return False
         times: dict[str, list[Any]] = {}
-        ids: dict[str, list[str]] = {}
+        passed: dict[str, list[Span]] = {}
         for at, (span, name) in enumerate(zip(spans, names, strict=True)):
             if name:
                 times.setdefault(name, []).append(span.startTimeUnixNano)
-                ids.setdefault(name, []).extend(_ids(span))
+                passed.setdefault(name, []).append((*_ids(span), OVER if self._large.search(span.attributes) else 0))
             if name is not None:
                 self._note(span)
             else:
@@ -204,13 +208,14 @@ class SpanLines:
                 self._ledger.unit(data, self._line + at + 1, offset + start, context)
         self._line += len(spans)
         for name, started in times.items():
-            self._ledger.passed(name, started, ids[name])
+            self._ledger.passed(name, started, passed[name])
         self._ledger.skip(names.count(""))
         return True
 
     def _without_wanted(self, spans: Sequence[_Span], names: Sequence[str | None]) -> list[str | None]:
         """The names, None where a span has an id whose record is wanted whole."""
-        owners = [(i, text) for i, (span, name) in enumerate(zip(spans, names, strict=True)) if name for text in _ids(span)]
+        ids = [_ids(span) if name else () for span, name in zip(spans, names, strict=True)]
+        owners = [(i, text) for i, texts in enumerate(ids) for text in texts if text]
         digests = id_digests(pl.Series([text for _, text in owners], dtype=pl.String))
         found = digests.is_in(self._wanted.implode()).fill_null(value=False).arg_true()
         wanted = {owners[k][0] for k in found}
@@ -262,9 +267,10 @@ class SpanLines:
         return {k: v for k, v in self._told.items() if k not in self._known}
 
 
-def _ids(span: _Span) -> list[str]:
+def _ids(span: _Span) -> tuple[str | None, str | None, str | None]:
     """The ids by which a span is tied to others, as its record would have them."""
-    return [hex_id(text) for text in (span.traceId, span.spanId, span.parentSpanId) if text]
+    trace, own, parent = (hex_id(text) if text else None for text in (span.traceId, span.spanId, span.parentSpanId))
+    return trace, own, parent
 
 
 def _raw_spans(line: bytes) -> list[tuple[bytes, int, tuple[bytes, ...]]]:
@@ -280,18 +286,3 @@ def _raw_spans(line: bytes) -> list[tuple[bytes, int, tuple[bytes, ...]]]:
                 found.append((data, at, context))
                 at += len(data)
     return found
-
-
-def _asked(formats: Sequence[Format]) -> re.Pattern[bytes]:
-    """Finds the attributes that formats ask for: name and text where the text is plain, else the bare name."""
-    paths: set[str] = set()
-    for fmt in formats:
-        if fmt.view == "otlp":
-            terms = [t for terms in (*fmt.signature, *fmt.requests) for t in terms]
-            paths |= {t.removeprefix("!").partition("=")[0] for t in terms} | set(fmt.fields.get("model", ()))
-    names = sorted(p for p in paths if not p.startswith(("span.", "resource.")))
-    either = "|".join(re.escape(n) for n in names).encode()
-    return re.compile(
-        rb'"key"\s*+:\s*+"(?:(' + either + rb')"\s*+,\s*+"value"\s*+:\s*+\{\s*+"stringValue"\s*+:\s*+"([^"\\]*+)"\s*+\}'
-        rb"|(" + either + rb')")'
-    )

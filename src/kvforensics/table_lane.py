@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from kvforensics.clashes import OVER, REPLAY
 from kvforensics.columns import Columns, can_read
 from kvforensics.model_id import ModelReader
 from kvforensics.normalise import Located, read_model, settling
 from kvforensics.raw import TELLING, Extractor
 from kvforensics.scanned import Setting
+from kvforensics.settled import WEIGHING, tags_of_others
 from kvforensics.sieve import Sieve
 from kvforensics.stumps import Shapes
 
@@ -79,7 +81,7 @@ class TableLane:
         self._setting, self._columns, self._reader = setting, columns, reader
         self._sieve, self._skip, self._shapes = counts.sieve, counts.skip, counts.shapes
         self._keys = dict.fromkeys(names)
-        settles = (*TELLING, *_SETTLING) if setting.keep == "open" else tuple(TELLING)
+        settles = (*TELLING, *_SETTLING) if setting.keep == "open" else (*TELLING, *WEIGHING)
         self.narrow = frozenset(n for c in columns for n in c.needed(settles))
         self.wide = frozenset(n for c in columns for n in c.needed(c.asked.slots, whole=True)) | self.narrow
 
@@ -152,24 +154,32 @@ class TableLane:
         if self._setting.keep != "all":
             other = match.eq(other=False).fill_null(value=False)
             other = other if wanted is None else other & ~wanted
-            sieve.leave(raw, other)
+            sieve.leave(raw, other, self._tags(columns, frame.filter(other)))
             sieve.count(fmt.name, int(other.sum()))
             rows, match = frame.filter(~other), match.filter(~other)
             wanted = None if wanted is None else wanted.filter(~other)
         if self._setting.keep == "open" and columns.asked.alike and rows.height:
-            stay = self._settle(columns, rows, wanted)
+            stay = self._settle(columns, rows, match, wanted)
             rows, match = rows.filter(stay), match.filter(stay)
             wanted = None if wanted is None else wanted.filter(stay)
         near = (Near(columns, rows[ROW], match, wanted),) if rows.height else ()
         return Looked(near, tuple(unsure))
 
-    def _settle(self, columns: Columns, rows: pl.DataFrame, wanted: pl.Series | None) -> pl.Series:
+    def _tags(self, columns: Columns, rows: pl.DataFrame) -> pl.Series:
+        """What rows of other models may contradict, see `clashes`."""
+        raw, doubt = columns.batch(rows, sorted(WEIGHING))
+        tags = tags_of_others(raw, self._setting.incident.lowest_over)
+        return tags if doubt is None else tags.set(doubt, OVER | REPLAY)
+
+    def _settle(
+        self, columns: Columns, rows: pl.DataFrame, match: pl.Series, wanted: pl.Series | None
+    ) -> pl.Series:
         """Which rows stay once the settled ones are counted and left out."""
         raw, doubt = columns.batch(rows, (*sorted(TELLING), *_SETTLING))
         fmt, setting = columns.format, self._setting
         kept = wanted if doubt is None else doubt if wanted is None else doubt | wanted
         told = settling(raw, fmt, setting.zone, setting.incident)
-        _, stay = self._sieve.unsettled(told, raw, kept)
+        _, stay = self._sieve.unsettled(told, raw, match, kept)
         self._sieve.count(fmt.name, rows.height - int(stay.sum()))
         return stay
 

@@ -1,8 +1,8 @@
 """Which records that were left out share an id with one that may be flagged?
 
 A record that is outside whatever else is known is counted and left out. Records of one call are judged together, so one
-that was left out has to come back if its id turns up in a record that stayed. Only digests of ids are kept of what was
-left out: eight bytes each, on disk where a folder is given.
+that was left out has to come back if its id turns up in a record that stayed, or in another one that was left out and that it
+contradicts. Only digests of ids are kept of what was left out: nine bytes each, on disk where a folder is given.
 """
 
 from __future__ import annotations
@@ -15,14 +15,17 @@ from typing import Self
 import polars as pl
 import pyarrow as pa
 
+from kvforensics.clashes import KEPT, NONE, NOTHING, clashing, tagged
+
 _NO_ID = r"^(?:[-0]+|null|none|nil|undefined|n/a|unknown)?$"
 """What a log writes where it has no id; query 201 leaves out the same texts."""
 _LONGEST_WORD = 9
-_SCHEMA = pa.schema([("id", pa.uint64())])
+_SCHEMA = pa.schema([("id", pa.uint64()), ("tag", pa.uint8())])
+_PART = 1 << 20
+"""So many ids are looked at together."""
 _SEED_COLUMNS = [
     "model_match", "prompt_tokens_min", "prompt_tokens_max", "from_cache", "record_id", "replay_of", "ids",
 ]  # fmt: skip
-NOTHING = pl.Series("id", [], dtype=pl.UInt64)
 
 
 def id_digests(texts: pl.Series) -> pl.Series:
@@ -60,34 +63,48 @@ class LeftOut:
 
     def __init__(self, spool: Path | None) -> None:
         self._path = None if spool is None else spool / "left-out.arrow"
-        self._held: list[pl.Series] = []
+        self._held: list[pl.DataFrame] = []
         self._writer: pa.ipc.RecordBatchStreamWriter | None = None
 
-    def add(self, digests: pl.Series) -> None:
-        """Remember digests."""
-        if digests.is_empty():
+    def add(self, lines: pl.DataFrame) -> None:
+        """Remember the lines of some records, see `clashes`."""
+        if lines.is_empty():
             return
         if self._path is None:
-            self._held.append(digests)
+            self._held.append(lines)
             return
         if self._writer is None:
             self._writer = pa.ipc.new_stream(str(self._path), _SCHEMA)
-        self._writer.write_table(pa.table({"id": digests.to_arrow()}, schema=_SCHEMA))
+        self._writer.write_table(lines.rechunk().to_arrow().cast(_SCHEMA))
 
     def take(self, other: LeftOut) -> None:
         """Remember what another one holds in memory."""
-        for digests in other._held:
-            self.add(digests)
+        for lines in other._held:
+            self.add(lines)
         other._held.clear()
 
     def among(self, digests: pl.Series) -> pl.Series:
         """Those of the digests that were left out."""
         if digests.is_empty():
             return NOTHING
-        found = [part.filter(part.is_in(digests.implode())) for part in self._parts()]
-        return pl.concat(found).unique().sort() if found else NOTHING
+        left = (part.filter(~tagged(part, KEPT))["id"] for part in self._parts())
+        return pl.concat([NOTHING, *(ids.filter(ids.is_in(digests.implode())) for ids in left)]).unique().sort()
 
-    def _parts(self) -> Iterator[pl.Series]:
+    def clashing(self) -> pl.Series:
+        """Those of records that contradict each other, and of all that are tied to them."""
+        return clashing(self._parts)
+
+    def _parts(self) -> Iterator[pl.DataFrame]:
+        waiting, size = [NONE], 0
+        for lines in self._added():
+            waiting.append(lines)
+            size += lines.height
+            if size >= _PART:
+                yield pl.concat(waiting)
+                waiting, size = [NONE], 0
+        yield pl.concat(waiting)
+
+    def _added(self) -> Iterator[pl.DataFrame]:
         if self._path is None:
             yield from self._held
             return
@@ -97,7 +114,7 @@ class LeftOut:
         # Not mapped, so that what was read does not stay.
         with pa.OSFile(str(self._path)) as file, pa.ipc.open_stream(file) as stream:
             for batch in stream:
-                yield pl.Series("id", batch.column(0))
+                yield pl.DataFrame(pl.from_arrow(batch))
 
     def __enter__(self) -> Self:
         return self

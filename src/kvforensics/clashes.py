@@ -1,0 +1,85 @@
+"""Which records that were left out may contradict each other?
+
+Records of one call are judged together. Two that are outside, each by another part, can leave both parts open between
+them: one of another model with a prompt over the threshold, and one on the model with a small prompt. So what was left
+out is remembered as lines of digests, a record's ids one after the other, each with what the record is by itself. A
+clash is a chain of records with ids in common that leads from the one kind to the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import polars as pl
+
+OVER = 1
+"""Of another model, and the prompt may be over the threshold."""
+REPLAY = 2
+"""Of another model, and it may say that it is out of a response cache; its own prompt does not count then."""
+ON_MODEL = 4
+"""On the model, and surely below the threshold."""
+UNTOLD_REPLAY = 8
+"""The same, without saying that it is no replay; one that says so is kept apart from replays."""
+KEPT = 16
+"""Was kept, so that nothing has to be read again for it."""
+MORE = 128
+"""Not the first id of its record."""
+PAIRS = ((OVER, ON_MODEL), (REPLAY, UNTOLD_REPLAY))
+NOTHING = pl.Series("id", [], dtype=pl.UInt64)
+NONE = pl.DataFrame({"id": NOTHING, "tag": pl.Series([], dtype=pl.UInt8)})
+Parts = Callable[[], Iterator[pl.DataFrame]]
+
+
+def lined(columns: Sequence[pl.Series], tags: pl.Series) -> pl.DataFrame:
+    """Digests of ids, one column a slot and one row a record, as lines: each id with its record's tag."""
+    told = [c for c in columns if c.null_count() < len(c)]
+    if not told:
+        return NONE
+    if len(told) == 1:
+        return pl.DataFrame({"id": told[0], "tag": tags}).drop_nulls("id")
+    names = [f"id{k}" for k in range(len(told))]
+    frame = pl.DataFrame({"tag": tags, **dict(zip(names, told, strict=True))}).with_row_index("row")
+    lines = frame.select("row", "tag", pl.concat_list(names).alias("id")).explode("id").drop_nulls("id")
+    again = (pl.col("row") == pl.col("row").shift(1)).fill_null(value=False)
+    return lines.select("id", pl.when(again).then(pl.col("tag") | MORE).otherwise("tag").cast(pl.UInt8).alias("tag"))
+
+
+def tagged(lines: pl.DataFrame, tag: int) -> pl.Series:
+    """Which ids are of records with a tag."""
+    return (lines["tag"] & tag) != 0
+
+
+def clashing(parts: Parts) -> pl.Series:
+    """The digests of the ids of all records that a chain of shared ids ties to a clash.
+
+    `parts` gives the lines anew each time, in parts that end where a record ends.
+    """
+    counts = dict.fromkeys((t for pair in PAIRS for t in pair), 0)
+    for part in parts():
+        for tag in counts:
+            counts[tag] += int(tagged(part, tag).sum())
+    found = [_between(parts, *sorted(pair, key=counts.__getitem__)) for pair in PAIRS if all(counts[t] for t in pair)]
+    return pl.concat(found).unique().sort() if found else NOTHING
+
+
+def _between(parts: Parts, few: int, many: int) -> pl.Series:
+    """The digests of all ids of the chains that have a record of both kinds."""
+    reached = _chained(parts, pl.concat([part.filter(tagged(part, few))["id"] for part in parts()]))
+    met = [p.filter(tagged(p, many) & p["id"].is_in(reached.implode()))["id"] for p in parts()]
+    return _chained(parts, pl.concat(met))
+
+
+def _chained(parts: Parts, start: pl.Series) -> pl.Series:
+    """The digests of the ids of all records that are tied to one with such an id by any number of steps."""
+    known = fresh = start.unique()
+    while len(fresh):
+        found = [NOTHING]
+        for part in parts():
+            hit = part["id"].is_in(fresh.implode())
+            if hit.any() and tagged(part, MORE).any():
+                record = (~tagged(part, MORE)).cum_sum()
+                found.append(part["id"].filter(record.is_in(record.filter(hit).unique().implode())))
+        more = pl.concat(found).unique()
+        fresh = more.filter(~more.is_in(known.implode()))
+        known = pl.concat([known, fresh])
+    return known
