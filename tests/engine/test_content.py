@@ -167,4 +167,7 @@ def test_what_the_replay_rules_out_is_shown_and_is_no_find() -> None:
     result = check_content(lambda: iter(bodies), {"a": ["z"]}, KEY)
     assert [m.in_superset for m in result.matches] == [False]
     assert result.exit_status == 0
+    for superset, rows in ((["z", None], 0), (["z"], 63)):
+        open_still = check_content(lambda: iter(bodies), {"a": superset}, KEY, rows)
+        assert ([m.in_superset for m in open_still.matches], open_still.exit_status) == ([None], 10)
     assert [(a.rid, a.own_containment) for a in result.answers] == [("a", 0.0)]

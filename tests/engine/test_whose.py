@@ -80,9 +80,11 @@ def test_affected_requests_sources_and_shares_are_found(tmp_path: Path, coarse: 
 def test_logs_to_the_second_or_with_holes_lower_the_confidence_and_say_why(tmp_path: Path) -> None:
     _, whole, _ = traced(1, tmp_path / "whole")
     assert document_of(whole)["confidence"] == "replay"
+    assert all(r["superset"]["whole"] for r in document_of(whole)["responses"])
     _, poor, left_out = traced(1, tmp_path / "poor", coarse=True, missing=0.2)
     document = document_of(poor)
     assert document["confidence"] == "superset"
+    assert not any(r["superset"]["whole"] for r in document["responses"])
     assert document["handed_over_without_a_decode_record"] == len(left_out) > 0
     assert any("to the second only" in doubt for doubt in document["doubts"])
     assert min(r["completeness"] for r in document["ranks"]) < 0.98
@@ -142,6 +144,7 @@ def test_a_log_that_begins_later_than_its_process_says_that_the_superset_lacks_w
         (str(tmp_path / "whole"),), pool_tokens=incident.decode_pool, page_size=incident.page, first_rejected=incident.limit
     ))  # fmt: skip
     assert any("its start is not in the logs" in doubt for doubt in found.doubts)
+    assert not any(r["superset"]["whole"] for r in document_of(found)["responses"])
 
 
 def test_a_flush_hands_out_the_lowest_pages_again_and_clears_nothing() -> None:

@@ -36,9 +36,9 @@ def command(bodies: tuple[str, ...], affected: str | None, canary: str | None, k
     document: dict[str, Any] = {"schema": "kvforensics.content-check/1", "comparison": None, "canaries": None}
     statuses = []
     if affected is not None:
-        wanted = _affected(Path(affected))
+        wanted, first_page_rows = _affected(Path(affected))
         secret = hashlib.sha256((key or "kvforensics").encode()).digest()
-        found = check_content(lambda: read_bodies(bodies), wanted, secret)
+        found = check_content(lambda: read_bodies(bodies), wanted, secret, first_page_rows)
         document["comparison"] = found.document()
         statuses.append(found.exit_status)
     if canary is not None:
@@ -49,14 +49,18 @@ def command(bodies: tuple[str, ...], affected: str | None, canary: str | None, k
     return max(statuses, key=lambda s: (s == 10, s))
 
 
-def _affected(path: Path) -> dict[str, list[str | None] | None]:
+def _affected(path: Path) -> tuple[dict[str, list[str | None] | None], int]:
+    """The affected requests with their supersets, and the rows that may be the prefill node's own."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError("cannot be read", where=str(path)) from error
     if not text.lstrip().startswith("{"):
-        return {line.strip(): None for line in text.splitlines() if line.strip() and not line.startswith("#")}
+        return {line.strip(): None for line in text.splitlines() if line.strip() and not line.startswith("#")}, 0
     try:
-        return {r["rid"]: list(r["superset"]["tenants"]) for r in json.loads(text)["responses"]}
-    except (ValueError, KeyError, TypeError) as error:
+        told = json.loads(text)
+        # Where the logs lack requests, it may be anybody's.
+        supersets = {r["rid"]: (r["superset"], [] if r["superset"].get("whole") else [None]) for r in told["responses"]}
+        return {rid: [*s["tenants"], *more] for rid, (s, more) in supersets.items()}, int(told["prefill_rows_of_first_page"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError("is no output of `whose --json`", where=str(path)) from error

@@ -40,7 +40,7 @@ class Match:
     own_containment: float
     digests: tuple[str, ...]
     in_superset: bool | None
-    """Whether the replay holds the source tenant possible; None where no replay was given."""
+    """Whether the replay holds the source tenant possible; None where no replay was given, or it cannot rule him out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +123,13 @@ class _Asked:
     affected: bool
 
 
-def check_content(bodies: Bodies, affected: Mapping[str, Sequence[str | None] | None], key: bytes) -> ContentCheck:
+def check_content(
+    bodies: Bodies, affected: Mapping[str, Sequence[str | None] | None], key: bytes, first_page_rows: int = 0
+) -> ContentCheck:
     """Compare the answers of affected requests with all texts of other tenants; bodies are read twice.
 
-    `affected` gives the tenants of the replay's superset by request id, None where there was no replay.
+    `affected` gives the tenants of the replay's superset by request id (among them None: anybody), None where there was no
+    replay. Up to `first_page_rows` tokens may come from the prefill node, where the superset rules nobody out.
     """
     shingler = Shingler(key)
     told: list[Opening] = []
@@ -153,7 +156,7 @@ def check_content(bodies: Bodies, affected: Mapping[str, Sequence[str | None] | 
     matches: list[Match] = []
     false_positives = 0
     for rid, one in sorted(asked.items()):
-        hits = list(_matches(rid, one, wanted, owner, names, affected.get(rid)))
+        hits = list(_matches(rid, one, wanted, owner, names, affected.get(rid), first_page_rows))
         if one.affected:
             matches += hits
         else:
@@ -200,6 +203,7 @@ def _matches(
     owner: npt.NDArray[np.int64],
     names: Sequence[str],
     superset: Sequence[str | None] | None,
+    first_page_rows: int,
 ) -> Iterator[Match]:
     owners = owner[np.searchsorted(wanted, one.answer)]
     total = max(len(one.answer), 1)
@@ -216,8 +220,15 @@ def _matches(
             containment=len(shared) / total,
             own_containment=one.own,
             digests=tuple(f"{value:016x}" for value in shared[:DIGESTS].tolist()),
-            in_superset=None if superset is None else name in superset,
+            in_superset=_holds(superset, name, beyond=len(shared) > first_page_rows),
         )
+
+
+def _holds(superset: Sequence[str | None] | None, name: str, *, beyond: bool) -> bool | None:
+    """Whether the superset holds a tenant possible; it can rule out only text `beyond` what the first page can hold."""
+    if superset is not None and name in superset:
+        return True
+    return False if superset is not None and None not in superset and beyond else None
 
 
 def _at_most(count: int, trials: int, rate: float) -> float:

@@ -51,10 +51,11 @@ class InReach(msgspec.Struct, frozen=True):
 
 
 class Superset(msgspec.Struct, frozen=True):
-    """The safe superset of one response."""
+    """The superset of one response; `whole` where nothing says that the logs lack requests, so that it is safe."""
 
     requests: int
     tenants: tuple[str | None, ...]
+    whole: bool = False
 
 
 class Response(msgspec.Struct, frozen=True):
@@ -218,8 +219,9 @@ def _response(trace: Trace, exposed: Exposed) -> dict[str, Any]:
         "requests": [
             {"rid": log.rid[s.request or 0], **_written(s, exposed.rows)} for s in exposed.requests[:MOST_SHARES]
         ],
-        "superset": {"requests": exposed.earlier, "tenants": list(exposed.earlier_tenants)},
-    }
+        "superset": {"requests": exposed.earlier, "tenants": list(exposed.earlier_tenants),
+                     "whole": trace.whole[exposed.rank]},
+    }  # fmt: skip
 
 
 def _written(share: Share, total: int) -> dict[str, Any]:

@@ -66,6 +66,8 @@ class Trace:
     doubts: tuple[str, ...]
     absent: int
     """Rooms that prefill handed over and of which no decode log speaks."""
+    whole: tuple[bool, ...]
+    """Of each rank, whether nothing says that its log lacks requests: only then its supersets rule anybody out."""
     inputs: tuple[SourceReport, ...]
 
     @property
@@ -101,8 +103,14 @@ def trace(options: TraceOptions) -> Trace:
     del requests, events
     memories = tuple(memory_of(log.node, log.run) for log in ranks)
     replayed = replay_ranks(ranks, memories, draws=options.draws, workers=options.workers)
-    doubts = tuple(dict.fromkeys(_doubts(decodes, ranks, replayed, absent)))
-    return Trace(ranks, memories, tuple(replayed), basis, limits.low, doubts, absent, inputs)
+    begun = _begun(decodes, ranks)
+    doubts = tuple(dict.fromkeys(_doubts(decodes, ranks, replayed, begun, absent)))
+    certain = not absent and not any(i.problems for i in inputs)
+    whole = tuple(
+        certain and here and (found.completeness is None or found.completeness >= 1)
+        for here, found in zip(begun, replayed, strict=True)
+    )
+    return Trace(ranks, memories, tuple(replayed), basis, limits.low, doubts, absent, whole, inputs)
 
 
 def _open_rooms(evidence: Evidence, limit: int | None) -> pl.DataFrame:
@@ -174,18 +182,23 @@ def _with_tenants(evidence: Evidence, path: Path) -> Evidence:
     return replace(evidence, stats=evidence.stats.changed(named), answers=evidence.answers.changed(named))
 
 
+def _begun(decodes: Sequence[Node], ranks: Sequence[RankLog]) -> list[bool]:
+    """Of each rank, whether the start of its process is in the logs."""
+    begun = {(n.name, n.ordinal - 1) for n in decodes if n.start.began}
+    return [(log.node, log.run) in begun for log in ranks]
+
+
 def _doubts(
-    decodes: Sequence[Node], ranks: Sequence[RankLog], replayed: Sequence[Replayed], absent: int
+    decodes: Sequence[Node], ranks: Sequence[RankLog], replayed: Sequence[Replayed], begun: Sequence[bool], absent: int
 ) -> Iterator[str]:
     """Why the shares of the replay are to be trusted less than the superset."""
     for node in decodes:
         yield from _unusual(node)
-    begun = {(n.name, n.ordinal - 1) for n in decodes if n.start.began}
-    for log, found in zip(ranks, replayed, strict=True):
+    for log, found, here in zip(ranks, replayed, begun, strict=True):
         if not found.exposed:
             continue
         where = f"{log.node} DP{log.dp}" + (f", start {log.run + 1}" if log.run else "")
-        if (log.node, log.run) not in begun:
+        if not here:
             yield f"{where}: its start is not in the logs; whoever wrote before they begin is not in the superset either"
         if found.completeness is not None and found.completeness < WHOLE_ENOUGH:
             yield f"{where}: the log explains {found.completeness:.1%} of the running requests that the rank counted"

@@ -48,7 +48,8 @@ def exposure_text(document: Json) -> str:
             lines.append(f"    {share['share'] or 0:6.1%}  {_name(share['tenant'])}")
         superset = response["superset"]
         tenants = counted(len(superset["tenants"]), "tenant")
-        lines.append(f"    safe superset: {counted(superset['requests'], 'request')} of {tenants}")
+        kind = "safe superset" if superset["whole"] else "superset, not whole"
+        lines.append(f"    {kind}: {counted(superset['requests'], 'request')} of {tenants}")
     if count > SHOWN:
         lines.append(f"  ... {count - SHOWN:,} more with --json")
     return "\n".join(lines) + "\n"
