@@ -43,7 +43,7 @@ def test_every_row_comes_back_whole_and_in_parts_that_keep_requests_together(
 
 def test_changed_rows_are_all_changed_and_some_columns_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed, "PIECE", 100)
-    changed = filled(330).changed(pl.col("line") + 1)
+    changed = filled(330).changed(lambda rows: rows.with_columns(pl.col("line") + 1))
     pieces = list(changed.pieces(("line",)))
     assert {tuple(p.columns) for p in pieces} == {("line",)}
     assert sorted(line for p in pieces for line in p["line"]) == list(range(1, 331))

@@ -6,7 +6,7 @@ never filled a piece is one part.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
@@ -63,11 +63,11 @@ class Packed:
         """All rows."""
         return pl.concat(self.pieces())
 
-    def changed(self, *columns: pl.Expr) -> Packed:
+    def changed(self, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Packed:
         """The same rows with other values in some columns."""
         other = Packed(self.schema)
         for piece in self.pieces():
-            other.add(piece.with_columns(columns))
+            other.add(change(piece))
         return other
 
     def _whole_waiting(self) -> pl.DataFrame:

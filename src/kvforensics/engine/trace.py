@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +18,8 @@ from kvforensics.engine.exposure import Exposed, Memory, Replayed, replay_ranks
 from kvforensics.engine.limits import Range, over_all
 from kvforensics.engine.lines import SourceReport
 from kvforensics.engine.node import Node
-from kvforensics.errors import KvForensicsError, UsageError
+from kvforensics.engine.tenant_list import read_tenants
+from kvforensics.errors import KvForensicsError
 from kvforensics.store import Store
 
 WHOLE_ENOUGH = 0.98
@@ -83,7 +83,9 @@ def trace(options: TraceOptions) -> Trace:
     decodes = [n for n in nodes if n.role == "decode"]
     memory_of = _Memories(decodes, options)
     if options.tenants is not None:
-        evidence = _with_tenants(evidence, Path(options.tenants))
+        named = read_tenants(Path(options.tenants)).named
+        evidence = replace(evidence, stats=evidence.stats.changed(named), answers=evidence.answers.changed(named))
+        del named
     limit = options.first_rejected
     limits = Range(limit, limit) if limit is not None else over_all(n.limit.tokens for n in nodes if n.role == "prefill")
     with Store() as store:
@@ -156,30 +158,6 @@ def _agreed(told: Iterable[int | None], what: str, option: str) -> int:
         problem = f"the decode nodes tell several values of the {what}" if values else f"no decode log tells the {what}"
         raise NotTraceable(problem, advice=f"add the start-up log of the decode node, or give {option}")
     return values.pop()
-
-
-def _with_tenants(evidence: Evidence, path: Path) -> Evidence:
-    """The same with tenants from a CSV of the columns `rid` or `bootstrap_room`, and `tenant`."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [
-                (r.get("rid") or None, r.get("bootstrap_room") or None, r.get("tenant")) for r in csv.DictReader(file)
-            ]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(
-            "cannot be read as CSV", where=str(path), advice="columns: rid or bootstrap_room, tenant"
-        ) from error
-    by_rid = {rid: tenant for rid, _, tenant in rows if rid and tenant}
-    by_room = {int(room): tenant for _, room, tenant in rows if room and room.isdigit() and tenant}
-    if not by_rid and not by_room:
-        raise UsageError("names no tenant", where=str(path), advice="columns: rid or bootstrap_room, tenant")
-    named = pl.coalesce(
-        pl.col("rid").replace_strict(by_rid, default=None, return_dtype=pl.String),
-        pl.col("room").replace_strict(by_room, default=None, return_dtype=pl.String),
-        pl.col("tenant").cast(pl.String),
-    )
-    named = named.cast(pl.Categorical()).alias("tenant")
-    return replace(evidence, stats=evidence.stats.changed(named), answers=evidence.answers.changed(named))
 
 
 def _begun(decodes: Sequence[Node], ranks: Sequence[RankLog]) -> list[bool]:
