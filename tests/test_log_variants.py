@@ -132,6 +132,12 @@ def caddy(duration: Any, time: str) -> Row:
     return {"ts": f"2026-08-27T{time}Z", "request": request, "bytes_read": 2_935_567, "duration": duration, "status": 200}
 
 
+def kept(key: str, count: int, **more: Any) -> Row:
+    """A record of one's own around a call that it keeps as text."""
+    call = {k: v for k, v in answer(count, usage={"prompt_tokens": count, "completion_tokens": 9}).items() if k != "created"}
+    return {"time": "2026-09-03T10:00:00Z", "svc": "gateway", "status": 200, key: json.dumps(call), **more}
+
+
 def hit(source: Row) -> Row:
     return {"_index": "filebeat", "_id": "1", "_source": source | {"message": "POST /client/v4/accounts/a HTTP/1.1"}}
 
@@ -312,6 +318,19 @@ VARIANTS: dict[str, tuple[Any, str, list[str]]] = {
         {"hits": {"hits": [hit(ecs(2_935_567)), hit(ecs(500_000))]}},
         "elastic > ecs-http",
         ["TTNT", "-"],
+    ),
+    "kept.jsonl": (
+        lines(
+            kept("payload", 702_091),
+            kept("payload", 91),
+            kept("response", 702_092, request=json.dumps({"model": MODEL, "messages": []}), msg="answered"),
+            kept("body", 702_093, time="2026-08-20T10:00:00Z"),
+            kept("data", 702_094, status=502),
+            kept("payload", 702_095, model="gpt-5", usage={"prompt_tokens": 5}),
+            {"time": "2026-09-03T10:00:00Z", "event": "started", "payload": "text"},
+        ),
+        "json-payload > openai-chat",
+        ["TTTT", "-", "TTTT", "-", "TTTN", "-"],
     ),
     # The window begins at midnight; a duration of eleven years is in another unit than is said.
     "caddy.jsonl": (

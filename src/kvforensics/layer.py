@@ -65,9 +65,11 @@ class Layer:
 
     def messages(self, value: Any) -> Iterator[Any]:
         """The lines inside: bytes, or objects that a collector has parsed already."""
+        only_objects = self.wrapper.last_of_all
         for steps in self._messages:
             for found in _every(value, steps):
-                yield from _as_lines(found)
+                if not only_objects or (type(found) is str and found.lstrip()[:1] == "{"):
+                    yield from _as_lines(found)
 
     def bodies(self, value: Any) -> Iterator[Any]:
         """Objects that may be the record, with dotted names opened."""

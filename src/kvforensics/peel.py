@@ -171,13 +171,19 @@ class Peeler:
         self, value: Any, data: bytes, layers: Layers, place: Place, reasons: tuple[str, ...], pieces: int
     ) -> Peeled:
         if len(layers) < MAX_LAYERS and not self._keys.isdisjoint(value):
+            other: Peeled | None = None
             for layer in self._objects:
                 if layer.matches(value):
-                    if layer.wrapper.last_resort and self._looks(value) == 2:
+                    if layer.wrapper.last_resort and self._looks(value) >= (1 if layer.wrapper.last_of_all else 2):
                         break
                     if layer.is_framing(value):
                         return Peeled(Kind.FRAMING, place, data, layers=layers, reason="preview", pieces=pieces)
-                    return self._content(layer, value, data, layers, place, reasons, pieces)
+                    found = self._content(layer, value, data, layers, place, reasons, pieces)
+                    if not layer.wrapper.last_resort or found.kind is Kind.HELD or self._is_call(found):
+                        return found
+                    other = other or found
+            if other is not None:
+                return other
         record = Peeled(Kind.RECORD, place, data, value, layers, reasons=reasons, pieces=pieces)
         return record if not layers or EXPORTS.isdisjoint(value) else self._span(record)
 
@@ -206,11 +212,11 @@ class Peeler:
             if len(inner) >= MAX_CALLS or inner[-1].kind is Kind.HELD:
                 break
         wrapper = layer.wrapper
-        if len(inner) == 1 and not (wrapper.body or wrapper.is_record):
+        if len(inner) == 1 and not (wrapper.body or wrapper.is_record or wrapper.last_of_all):
             return inner[0]
-        calls = [p for p in inner if p.kind is Kind.RECORD and self._looks(p.value)]
+        calls = [p for p in inner if self._is_call(p)]
         if calls:
-            return self._chosen(calls)
+            return self._chosen(calls[:1] if wrapper.last_of_all else calls)
         for body in layer.bodies(value):
             fits = self._looks(body)
             if fits:
@@ -220,13 +226,16 @@ class Peeler:
                     held = {**{k: v for k, v in body.items() if type(v) not in (dict, list)}, **held}
                 deeper = layers if wrapper.last_resort else (*layers, (layer, value))
                 return Peeled(Kind.RECORD, place, encoded(held), held, deeper, reasons=reasons, pieces=pieces)
-        if wrapper.is_record:
+        if wrapper.is_record or wrapper.last_of_all:
             return Peeled(Kind.RECORD, place, data, value, layers, reasons=reasons, pieces=pieces)
         if inner:
             return next((p for p in inner if p.kind is not Kind.FRAMING), inner[0])
         if wrapper.last_resort:
             return Peeled(Kind.RECORD, place, data, value, layers, reasons=reasons, pieces=pieces)
         return Peeled(Kind.REJECT, place, data, layers=layers, reason=LEFT_OUT, pieces=pieces)
+
+    def _is_call(self, found: Peeled) -> bool:
+        return found.kind is Kind.RECORD and self._looks(found.value) > 0
 
     def _chosen(self, calls: Sequence[Peeled]) -> Peeled:
         """Of several calls that one event tells of, the one that matters most: on the model, and the longest."""

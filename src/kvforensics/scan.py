@@ -116,7 +116,7 @@ class Scanner:
         if s.keep == "all" or self._views or not own:
             return None
         below = s.incident.uncertain_from if s.keep == "open" else None
-        layers = [(Layer(w), w.last_resort) for w in s.wrappers if w.signature] if s.layered else ()
+        layers = [(Layer(w), w.last_resort) for w in s.wrappers if s.layered and w.signature and not w.last_of_all]
         return Lane(own, self._reader, (below, s.incident.lowest_over), s.wanted, layers, inside=s.layered)
 
     def _take(self, near: Iterable[Near]) -> None:

@@ -45,6 +45,9 @@ class Wrapper:
     """Whether the layer is a log of its own, with a format of the same name that reads it where nothing is inside."""
     last_resort: bool = False
     """Whether the layer is so general that every product's own format is tried before it."""
+    last_of_all: bool = False
+    """Whether it is tried only on what no format fits at all; then only objects kept as text are inside, and the first that
+    is a call is the record."""
     blind_spots: tuple[BlindSpot, ...] = ()
     export: tuple[str, ...] = ()
     links: tuple[str, ...] = ()

@@ -14,6 +14,7 @@ from kvforensics.wrappers import (
     elastic,
     journald,
     json_message,
+    json_payload,
     loki,
     ray,
     splunk,
@@ -41,6 +42,7 @@ _RANKED = (
     cloudwatch,
     cloudwatch_insights,
     json_message,
+    json_payload,
 )
 
 
