@@ -138,6 +138,14 @@ def kept(key: str, count: int, **more: Any) -> Row:
     return {"time": "2026-09-03T10:00:00Z", "svc": "gateway", "status": 200, key: json.dumps(call), **more}
 
 
+def event(ray: str, *console: str, outcome: str = "ok") -> Row:
+    return {
+        "EventTimestampMs": 1_788_429_600_000, "Outcome": outcome, "ScriptName": "s",
+        "Event": {"RayID": ray, "Request": {"Method": "POST"}, "Response": {"Status": 200}},
+        "Logs": [{"Level": "log", "Message": [text]} for text in console],
+    }  # fmt: skip
+
+
 def hit(source: Row) -> Row:
     return {"_index": "filebeat", "_id": "1", "_source": source | {"message": "POST /client/v4/accounts/a HTTP/1.1"}}
 
@@ -331,6 +339,19 @@ VARIANTS: dict[str, tuple[Any, str, list[str]]] = {
         ),
         "json-payload > openai-chat",
         ["TTTT", "-", "TTTT", "-", "TTTN", "-"],
+    ),
+    # An event whose console text is whole and speaks of no model is no call; any other may have been one.
+    "trace.jsonl": (
+        lines(
+            event("a", "login", "welcome"),
+            event("b"),
+            event("c", "<<<Logpush: messages truncated>>>"),
+            event("d", f"asked {MODEL}"),
+            event("e", "login", outcome="exceededMemory"),
+            event("f", "asked", json.dumps(answer(702_101))),
+        ),
+        "cloudflare-workers-trace",
+        ["NTNT", "NTNT", "NTNT", "NTNT", "TTTT"],
     ),
     # The window begins at midnight; a duration of eleven years is in another unit than is said.
     "caddy.jsonl": (

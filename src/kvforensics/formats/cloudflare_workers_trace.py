@@ -24,6 +24,10 @@ FORMAT = Format(
     framing=(
         ("Event.Request.Method", "GET"), ("Event.Request.Method", "HEAD"), ("Event.Request.Method", "OPTIONS"),
     ),
+    # Nor did one whose console text was kept whole and speaks of none.
+    requests=(
+        ("!Logs",), ("Logs=[]",), ("Logs=*truncated*",), ("Logs=*model*",), ("Logs=*@cf/*",), ("!Outcome=ok",),
+    ),
     blind_spots=(
         BlindSpot(
             "console_limit",

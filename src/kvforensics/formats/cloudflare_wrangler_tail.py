@@ -26,6 +26,11 @@ FORMAT = Format(
     framing=(
         ("event.request.method", "GET"), ("event.request.method", "HEAD"), ("event.request.method", "OPTIONS"),
     ),
+    # Nor did one whose console text was kept whole and speaks of none.
+    requests=(
+        ("!logs",), ("logs=[]",), ("logs=*truncated*",), ("logs=*model*",), ("logs=*@cf/*",), ("!outcome=ok",),
+        ("truncated=true",),
+    ),
     blind_spots=(
         BlindSpot("live_only", "Shows events while it ran, and only a sample of them above a high rate.", hides_long=True),
         BlindSpot("own_console", "Model and tokens are there only if the Worker wrote them to its console."),
