@@ -353,6 +353,20 @@ VARIANTS: dict[str, tuple[Any, str, list[str]]] = {
         "cloudflare-workers-trace",
         ["NTNT", "NTNT", "NTNT", "NTNT", "TTTT"],
     ),
+    # No line has a time, and a request that was not answered is known by nothing else.
+    "batch.jsonl": (
+        lines(
+            *(
+                {"custom_id": f"c-{n}", "result": {"type": "succeeded", "message": {"id": f"msg_{n}", "model": MODEL,
+                 "type": "message", "content": ["x"], "usage": {"input_tokens": n, "cache_read_input_tokens": 600_000}}}}
+                for n in (102_111, 11)
+            ),
+            {"custom_id": "c-3", "result": {"type": "errored", "error": {"type": "error", "error": {"type": "api_error"}}}},
+            {"custom_id": "c-4", "result": {"type": "expired"}},
+        ),
+        "anthropic-batch",
+        ["TNTT", "-", "-", "-"],
+    ),
     # The window begins at midnight; a duration of eleven years is in another unit than is said.
     "caddy.jsonl": (
         lines(

@@ -7,6 +7,7 @@ import difflib
 from kvforensics.errors import UsageError
 from kvforensics.formats import (
     alb,
+    anthropic_batch,
     anthropic_messages,
     apache_combined,
     app_json,
@@ -122,6 +123,7 @@ _RANKED = (
     uvicorn,
     # Shapes of a protocol come after every product's own format, home-made logs last of all.
     openai_batch,
+    anthropic_batch,
     anthropic_messages,
     openai_responses,
     openai_chat,
@@ -152,8 +154,8 @@ _GROUPS = {
         alb, ecs_http,
     ),
     "Dumps of calls and home-made logs": (
-        openai_chat, openai_responses, openai_batch, anthropic_messages, http_dump, app_json, app_json_anthropic,
-        app_json_uncertain,
+        openai_chat, openai_responses, openai_batch, anthropic_messages, anthropic_batch, http_dump, app_json,
+        app_json_anthropic, app_json_uncertain,
     ),
 }  # fmt: skip
 
