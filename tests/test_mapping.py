@@ -250,6 +250,20 @@ def test_the_example_of_the_manual_reads_what_it_says(tmp_path: Path) -> None:
     assert (top["disposition"], top["tenant"], top["correlation"]["cf_ray"]) == ("affected", "acme", "9c1f")
 
 
+def test_the_columns_of_a_table_without_a_header_are_counted(tmp_path: Path) -> None:
+    log = tmp_path / "push.csv"
+    models = ("@cf/zai-org/glm-5.3", "@cf/meta/m")
+    log.write_text("".join(f"false,{model},workers-ai,200,2026-09-03T10:00:00Z\n" for model in models))
+    columns = {"model": 2, "provider": 3, "status": 4, "stamp": 5}
+    fields = "".join(f'{name} = "column_{n}"\n' for name, n in columns.items())
+    mapping = written(tmp_path, f'schema = "kvforensics.mapping/1"\nname = "push"\n[match]\n[fields]\n{fields}')
+    with Case() as case:
+        result = case.check(CheckOptions((str(log),), mappings=(mapping,), workers=1))
+    assert (result.summary["ledger"]["records"], result.summary["ledger"]["framing"]) == (2, 0)
+    [found] = result.findings.to_pylist()
+    assert [found[key] for key in ("line", "on_model", "in_window", "over_threshold", "served")] == [1, True, True, None, True]
+
+
 def test_a_mapping_may_name_its_container(tmp_path: Path) -> None:
     text = WHOLE.replace('keys = ["requestId", "usage"]', 'container = "csv"')
     assert load_mapping(written(tmp_path, text)).format.containers == ("csv",)

@@ -73,6 +73,7 @@ FORMAT = Format(
     ),
     export=(
         "Fetch the objects of the Logpush job from its bucket, {prefix}/YYYYMMDD/*.log.gz, without renaming them.",
+        "CSV without a header needs a mapping: its columns are `column_1`, `column_2` ... in the order of the job's fields.",
         "Give the private key of the gateway's Logpush settings with --private-key: bodies and metadata are opened in memory.",
     ),
     links=(

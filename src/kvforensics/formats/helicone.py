@@ -74,7 +74,7 @@ FORMAT = Format(
         "npx @helicone/export --start-date 2026-08-20 --end-date 2026-09-20 --format jsonl --include-body",
         "Or POST /v1/request/query-clickhouse with a filter on request_created_at, page by page; keep each answer.",
     ),
-    links=("https://docs.helicone.ai/guides/cookbooks/export", "https://docs.helicone.ai/rest/request/post-v1requestquery"),
+    links=("https://docs.helicone.ai/tools/export", "https://docs.helicone.ai/rest/request/post-v1requestquery-clickhouse"),
     accepts=(
         '{"request_id":"4a68","response_id":"fd5b","request_created_at":"2026-09-02 08:41:12.907","response_status":200,'
         '"response_created_at":"2026-09-02 08:41:22.027","request_model":"@cf/zai-org/glm-5.3","prompt_tokens":46754,'

@@ -57,7 +57,7 @@ FORMAT = Format(
         "Requests page: choose the window, Export as CSV.",
         "Prefer `npx @helicone/export --format jsonl`: it has the cached tokens and the host.",
     ),
-    links=("https://docs.helicone.ai/guides/cookbooks/export",),
+    links=("https://docs.helicone.ai/tools/export",),
     accepts=(
         '{"response_id":"fd5b","response_created_at":"2026-09-02 08:41:22.027","response_status":"200",'
         '"request_created_at":"2026-09-02 08:41:12.907","request_body":"{\\"model\\": \\"@cf/zai-org/glm-5.3\\"}",'

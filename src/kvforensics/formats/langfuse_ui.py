@@ -24,13 +24,13 @@ FORMAT = replace(
     ),
     fields={**API.fields, "model": ("model", "providedModelName", "providedModel")},
     blind_spots=(
-        BlindSpot("view_filters", "The filters and columns of the view decide what is exported."),
+        BlindSpot("view_filters", "The filters of the view decide which rows are exported; all columns are."),
         BlindSpot("client_sampling", "The SDK may send a sample of the traces only; the export does not tell."),
         BlindSpot("inferred_usage", "Where the SDK sent no usage, another model's tokenizer may have estimated it."),
         BlindSpot("no_host", "Often nothing tells the provider: a bare model name is then undecided."),
     ),
     export=(
-        "Tracing > Observations: filter the type GENERATION and the window, show all columns, Export as CSV or JSON.",
+        "Tracing > Observations: filter the type GENERATION and the window, Export as CSV or JSON.",
         "Times without an offset are those of the browser: state its zone (`--timezone`).",
     ),
     links=("https://langfuse.com/docs/api-and-data-platform/features/export-from-ui",),

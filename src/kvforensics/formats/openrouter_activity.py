@@ -45,10 +45,13 @@ FORMAT = Format(
         BlindSpot("no_replay_flag", "An answer from a response cache looks like a call."),
     ),
     export=(
-        "openrouter.ai/activity: choose the window, Export as CSV; repeat for every account and organisation.",
+        "openrouter.ai/activity: choose the window and export single generations as CSV (not the summary by model or key); "
+        "repeat for every account and organisation.",
         "For single rows, GET https://openrouter.ai/api/v1/generation?id=... has the native token counts.",
     ),
-    links=("https://openrouter.ai/docs/guides/administration/activity-export",),
+    links=(
+        "https://openrouter.ai/docs/cookbook/administration/activity-export", "https://openrouter.ai/docs/guides/features/logs",
+    ),
     accepts=(
         '{"generation_id":"gen-1788338472-g104","created_at":"2026-09-02 08:41:12.907","tokens_prompt":"702114",'
         '"tokens_completion":"1207","tokens_cached":"655360","model_permaslug":"z-ai/glm-5.3","cancelled":"false",'

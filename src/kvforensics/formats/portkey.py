@@ -67,7 +67,7 @@ FORMAT = Format(
         BlindSpot("retention", "Lower plans keep logs for 3 to 30 days."),
     ),
     export=(
-        "Logs > Exports: a job for the window with every field (also cache_status, request_url, is_success); Enterprise.",
+        "Exports > Request Data: the window with every field (also cache_status, request_url, is_success); Enterprise.",
         "Download every page of every job as it is.",
     ),
     links=(
