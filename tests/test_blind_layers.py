@@ -35,6 +35,15 @@ def cri(lines: Iterable[Line]) -> str:
     return "".join(f"{at:%FT%TZ} stdout F {line}\n" for at, line in lines)
 
 
+def console(lines: Iterable[Line]) -> str:
+    return "".join(f"{at:%FT%TZ} INFO app: {line}\n" for at, line in lines)
+
+
+def insights(lines: Iterable[Line]) -> str:
+    rows = [{"@timestamp": f"{at:%F %T}.000", "@message": m, "@ptr": "Cl0K"} for at, m in lines]
+    return json.dumps({"results": [[{"field": k, "value": v} for k, v in row.items()] for row in rows], "status": "Complete"})
+
+
 def cloudwatch(lines: Iterable[Line]) -> str:
     stamp = 1_788_338_482_027
     return json.dumps({"events": [{"timestamp": stamp, "message": m, "ingestionTime": stamp} for _, m in lines]})
@@ -59,6 +68,8 @@ def journal(lines: Iterable[tuple[dt.datetime, str | None]]) -> str:
     ("written", "verdict"),
     [
         (cri((t, app(t)) for t in TIMES), "not_exposed"),
+        (console((t, app(t)) for t in TIMES), "not_exposed"),
+        (insights((t, app(t)) for t in TIMES), "undetermined"),
         (journal((t, app(t)) for t in TIMES), "not_exposed"),
         (journal([*((t, app(t)) for t in TIMES * 4), (TIMES[9], None)]), "undetermined"),
         *((layer((t, app(t)) for t in TIMES), "undetermined") for layer in (cloudwatch, datadog, loki)),

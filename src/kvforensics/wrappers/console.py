@@ -24,7 +24,7 @@ WRAPPER = Wrapper(
     message=("message",),
     fields={"stamp": ("time",)},
     blind_spots=(
-        BlindSpot("line_limit", "Terminals, services and collectors cut or split long lines of output.", hides_long=True),
+        BlindSpot("line_limit", "Services and collectors cut or split long lines; ask whether output was kept in full."),
     ),
     export=("Copy the output as it was kept, one file a service and day, and state the zone of times without an offset.",),
     links=(
@@ -34,6 +34,7 @@ WRAPPER = Wrapper(
     accepts=(
         ('2026-09-01 10:00:00,123 - app - INFO - answered {"model":"m"}', '{"model":"m"}'),
         ('2026-09-01T10:00:00.123Z\t8f503a2b-1111-4c1e-9d11-0242ac120002\tINFO\t{"model":"m"}', '{"model":"m"}'),
+        ('2026-09-01T10:00:00Z INFO app: {"model":"m"}', '{"model":"m"}'),
         ('[INFO]\t2026-09-01T10:00:00.123Z\t8f503a2b\t{"model":"m"}', '{"model":"m"}'),
         ('2026/09/01 10:00:00 { "model":"m"}', '{"model":"m"}'),
         ('[Nest] 26  - 09/01/2026, 10:00:00 AM     LOG [Calls] {"model":"m"}', '{"model":"m"}'),

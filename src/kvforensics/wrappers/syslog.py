@@ -11,7 +11,9 @@ WRAPPER = Wrapper(
     title="syslog lines (RFC 3164 and RFC 5424)",
     pattern=(
         r"(?:<\d{1,3}>(?:1 )?)?(?:(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))|"
-        r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) (?P<host>[A-Za-z0-9][^\s:\[\]]*) "
+        r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) "
+        # What an application writes to its console has a level there.
+        r"(?P<host>(?!(?i:trace|debug|info|notice|warn|warning|error|critical|fatal) )[A-Za-z0-9][^\s:\[\]]*) "
         r"(?:(?!haproxy)[A-Za-z][\w./-]*(?:\[\d+\])?: |"
         r"[A-Za-z][\w./-]* (?:\d+|-) [\w.-]+ (?:-|(?:\[[^\]]*\])+) (?:\xef\xbb\xbf)?)"
     ),
@@ -32,6 +34,6 @@ WRAPPER = Wrapper(
     ),
     refuses=(
         "2026-09-02T08:41:22.027Z stdout F text", "2026-09-02T10:41:22+02:00 - uvicorn.access - INFO - text",
-        "Sep  2 10:41:22 lb1 haproxy[812]: text",
+        "Sep  2 10:41:22 lb1 haproxy[812]: text", "2026-09-02T08:41:22.027Z INFO app: text",
     ),
 )  # fmt: skip
