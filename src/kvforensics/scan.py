@@ -21,7 +21,7 @@ from kvforensics.peel import LEFT_OUT
 from kvforensics.raw import Extractor
 from kvforensics.scanned import Scanned, Setting, Tally
 from kvforensics.sieve import Held, Sieve
-from kvforensics.span_lines import Span, SpanLines, views_of
+from kvforensics.span_lines import Ids, SpanLines, views_of
 from kvforensics.spooled import PieceRejects
 from kvforensics.stumps import Shapes
 from kvforensics.table_lane import Counts, TableLane
@@ -99,9 +99,9 @@ class Scanner:
             self.unit(line, number, at)
             at += len(line) + len(newline)
 
-    def passed(self, format_name: str, times: Sequence[Any], spans: Sequence[Span]) -> None:
+    def passed(self, format_name: str, times: Sequence[Any], ids: Sequence[Ids]) -> None:
         """Spans of a format that are plainly about another model; their times, for the coverage, and their ids."""
-        self._sieve.left_out(format_name, times, spans)
+        self._sieve.left_out(format_name, times, ids)
 
     def _learn(self, data: bytes, newline: bytes) -> None:
         """Learn the keys of records from the first lines of a block, as the lane hands on only some of them."""

@@ -24,7 +24,7 @@ def attributes_asked(formats: Sequence[Format]) -> re.Pattern[bytes]:
 
 
 def large_counts(formats: Sequence[Format], digits: int) -> re.Pattern[bytes]:
-    """Finds a token count of so many digits or more."""
+    """Finds a token count of so many digits or more: one that a closer look has to weigh."""
     slots = ("prompt", "cache_read", "cache_write", "total")
     names = {p.partition("|")[0] for f in formats if f.view == "otlp" for slot in slots for p in f.fields.get(slot, ())}
     either = "|".join(map(re.escape, sorted(names))).encode()

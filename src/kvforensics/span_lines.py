@@ -16,7 +16,6 @@ import msgspec
 import polars as pl
 
 from kvforensics.child_status import add_statuses
-from kvforensics.clashes import OVER
 from kvforensics.envelope import Unit
 from kvforensics.framing_json import Reject, json_units
 from kvforensics.raw import Extractor
@@ -45,8 +44,8 @@ _MARKS = tuple(f'"{name}"'.encode() for name in sorted(EXPORTS))
 _STATUS = re.compile(
     rb'"key"\s*+:\s*+"http\.(?:response\.)?status_code"\s*+,\s*+"value"\s*+:\s*+\{\s*+"intValue"\s*+:\s*+"?([1-5]\d\d)\b'
 )
-Span = tuple[str | None, str | None, str | None, int]
-"""The ids of a span, of its trace and parent, and what it may contradict, see `clashes`."""
+Ids = tuple[str | None, str | None, str | None]
+"""The ids of a trace, of a span of it, and of the span above."""
 _Pairs = tuple[tuple[bytes, bytes, bytes], ...]
 
 
@@ -101,7 +100,7 @@ class Ledger(Protocol):
     def skip(self, count: int = 1) -> None:
         """Framing."""
 
-    def passed(self, format_name: str, times: Sequence[Any], spans: Sequence[Span]) -> None:
+    def passed(self, format_name: str, times: Sequence[Any], ids: Sequence[Ids]) -> None:
         """Records that are plainly about another model."""
 
 
@@ -186,7 +185,8 @@ class SpanLines:
             pairs: _Pairs = tuple(self._asked.findall(span.attributes))
             seen += len(pairs)
             name = known[pairs] if pairs in known else self._decide(pairs)
-            names.append(name if span.traceId and span.spanId and span.startTimeUnixNano else None)
+            plain = span.traceId and span.spanId and span.startTimeUnixNano
+            names.append(None if not plain or (name and self._large.search(span.attributes)) else name)
         if len(self._asked.findall(line)) != seen:
             return False
         if not self._wanted.is_empty():
@@ -196,11 +196,11 @@ class SpanLines:
         if near and len(parts) != len(spans):
             return False
         times: dict[str, list[Any]] = {}
-        passed: dict[str, list[Span]] = {}
+        passed: dict[str, list[Ids]] = {}
         for at, (span, name) in enumerate(zip(spans, names, strict=True)):
             if name:
                 times.setdefault(name, []).append(span.startTimeUnixNano)
-                passed.setdefault(name, []).append((*_ids(span), OVER if self._large.search(span.attributes) else 0))
+                passed.setdefault(name, []).append(_ids(span))
             if name is not None:
                 self._note(span)
             else:
@@ -267,7 +267,7 @@ class SpanLines:
         return {k: v for k, v in self._told.items() if k not in self._known}
 
 
-def _ids(span: _Span) -> tuple[str | None, str | None, str | None]:
+def _ids(span: _Span) -> Ids:
     """The ids by which a span is tied to others, as its record would have them."""
     trace, own, parent = (hex_id(text) if text else None for text in (span.traceId, span.spanId, span.parentSpanId))
     return trace, own, parent
