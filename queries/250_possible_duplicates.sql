@@ -3,7 +3,7 @@
 -- parameters: none
 -- limits: A guess by tenant, model, equal prompt tokens and starts within 2 s of each other, for calls that share no kind
 --   of id. The lower bound takes it, the upper bound does not. In one format, differing keys, users or addresses refute it;
---   in one source, each record's own id does.
+--   in one source, each record's own id does, unless it is one of its other ids, which each may tell of another kind.
 WITH counted AS (
     SELECT
         v.call, v.verdict, c.carrier, c.tenant, p.format, p."key", p."user", p.client_ip,
@@ -42,6 +42,7 @@ told AS (
     JOIN members AS m ON m.call = a.call
     JOIN parts AS p ON p.n = m.n
     WHERE p.record_id IS NOT NULL
+      AND NOT coalesce(list_contains(list_transform(p.ids, lambda i: i.value), p.record_id), FALSE)
 ),
 kinds AS (
     SELECT call, list(DISTINCT kind) AS kinds

@@ -19,7 +19,10 @@ WITH sure AS (
                 }),
                 lambda i: i.kind IS NOT NULL
             ),
-            CASE WHEN f.record_id IS NULL THEN [] ELSE [{'kind': 'record:' || f.format, 'value': f.record_id}] END
+            CASE
+                WHEN f.record_id IS NULL OR list_contains(list_transform(f.ids, lambda i: i.value), f.record_id) THEN []
+                ELSE [{'kind': 'record:' || f.format, 'value': f.record_id}]
+            END
         ) AS ids
     FROM flagged_calls AS f
     WHERE f.disposition = 'affected'

@@ -14,6 +14,7 @@ from kvforensics.worst_case import _lower_terms, may_be_fewer
 
 RUNS = cases(10)
 """How many damaged logs are checked; 1,000 (KVFORENSICS_EFFORT=100) take minutes."""
+ONCE_MISSED = (470,)
 
 
 def _held(seed: int, folder: Path) -> dict[str, object]:
@@ -33,7 +34,7 @@ def _held(seed: int, folder: Path) -> dict[str, object]:
 
 @pytest.mark.slow
 def test_the_worst_case_holds_the_truth_of_every_damaged_log(tmp_path: Path) -> None:
-    assert [held for seed in range(RUNS) if (held := _held(seed, tmp_path))] == []
+    assert [held for seed in (*range(RUNS), *ONCE_MISSED) if (held := _held(seed, tmp_path))] == []
 
 
 def test_calls_that_may_be_one_shrink_to_a_set_in_which_no_two_may_be() -> None:
