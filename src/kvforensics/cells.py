@@ -11,12 +11,13 @@ import polars as pl
 from kvforensics.masks import Mask, some
 from kvforensics.paths import fold, text_of
 from kvforensics.raw import SPECIAL
-from kvforensics.slot_text import TICKS, slot_text
+from kvforensics.slot_text import LONGEST, TICKS, UNITS, slot_text
 from kvforensics.value_reading import READINGS
 
 _OPENS = r"^[\s\x1c-\x1f]*[{\[]|data:"
 """What a text that may be opened looks like; `paths.embedded` opens no other."""
 _TEXT = pl.String
+_WHOLE_UNITS = {unit: int(us) for unit, us in UNITS.items() if us >= 1}
 
 
 def plain_columns(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
@@ -41,6 +42,9 @@ def plain_columns(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
 
 def told(slot: str, held: pl.Series, unit: str) -> pl.Series:
     """The texts of a column of scalars, as `slot_text` has each."""
+    if slot in ("duration", "first_token") and unit in _WHOLE_UNITS and _is_whole(held):
+        lasted = held.cast(pl.Int64) * _WHOLE_UNITS[unit]
+        return lasted.set((lasted < 0) | (lasted > LONGEST), None).cast(_TEXT)
     if slot in SPECIAL or unit == TICKS or unit[:1] in READINGS:
         return _each(held, lambda v: slot_text(slot, v, unit))
     if held.dtype == _TEXT:
@@ -48,6 +52,13 @@ def told(slot: str, held: pl.Series, unit: str) -> pl.Series:
     if held.dtype.is_integer() or held.dtype == pl.Boolean:
         return held.cast(_TEXT)
     return _each(held, text_of)
+
+
+def _is_whole(held: pl.Series) -> bool:
+    """Whether all values are whole numbers that are not too large for a product with a unit."""
+    if held.dtype == _TEXT:
+        return bool(held.str.contains(r"^[0-9]{1,9}$").all())
+    return held.dtype.is_integer() and bool(held.is_between(0, 10**9).all())
 
 
 def _each(held: pl.Series, read: Callable[[Any], str | None]) -> pl.Series:

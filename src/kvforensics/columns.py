@@ -205,7 +205,8 @@ class Columns:
 
     def telling(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, Mask]:
         """The same of the slots of which something stays when a record is left out."""
-        return self.batch(frame, sorted(TELLING))
+        raw, unsure = self.batch(frame, sorted(TELLING))
+        return raw.select(sorted(TELLING)), unsure
 
     def _read(
         self, slot: str, cells: Sequence[tuple[_Cell, str]], batch: _Batch

@@ -9,10 +9,11 @@ from typing import Any
 from kvforensics.paths import embedded, text_of
 from kvforensics.value_reading import READINGS, read_value
 
-_UNITS = {
+UNITS = {
     "h": 3_600_000_000.0, "m": 60_000_000.0, "s": 1_000_000.0, "ms": 1_000.0, "us": 1.0, "\u00b5s": 1.0, "\u03bcs": 1.0,
     "ns": 0.001,
 }  # fmt: skip
+"""Microseconds of each unit of a duration."""
 _PART = re.compile(r"(\d+(?:\.\d+)?) ?(h|ms|m|s|us|\u00b5s|\u03bcs|ns)", re.ASCII)
 _WITH_UNITS = re.compile(rf"(?:{_PART.pattern})+", re.ASCII)
 LONGEST = 86_400_000_000.0
@@ -55,12 +56,12 @@ def microseconds(value: Any, unit: str) -> str | None:
     A number is in the unit; a text may bring its own units, as Go writes it (`1m2.5s`, `350ms`).
     """
     try:
-        number = float(value) * _UNITS[unit]
+        number = float(value) * UNITS[unit]
     except (TypeError, ValueError):
         told = _WITH_UNITS.fullmatch(value) if type(value) is str and len(value) <= 64 else None
         if told is None:
             return None
-        number = sum(float(n) * _UNITS[u] for n, u in _PART.findall(told[0]))
+        number = sum(float(n) * UNITS[u] for n, u in _PART.findall(told[0]))
     return str(round(number)) if 0 <= number <= LONGEST else None
 
 

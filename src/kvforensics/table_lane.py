@@ -115,7 +115,7 @@ class TableLane:
                 unsure += left.filter(doubt)[ROW].to_list()
             if yes is not None:
                 self._shapes.record(self._keys)
-                looked = self.take(columns, left.filter(yes))
+                looked = self.take(columns, left if yes.all() else left.filter(yes))
                 near += looked.near
                 unsure += looked.unsure
                 doubt = yes if doubt is None else yes | doubt
@@ -142,12 +142,13 @@ class TableLane:
             frame, raw = frame.filter(~doubt), raw.filter(~doubt)
         if frame.is_empty():
             return Looked((), tuple(unsure))
+        sieve.note(raw, fmt.zone)
+        frame, raw = self._pass_by(columns, frame, raw)
         match = read_model(raw, fmt, self._reader)
         sealed = columns.sealed(frame)
         if sealed is not None and (sealed := sealed & match.ne_missing(other=False)).any():
             unsure += frame.filter(sealed)[ROW].to_list()
             frame, raw, match = frame.filter(~sealed), raw.filter(~sealed), match.filter(~sealed)
-        sieve.note(raw, fmt.zone)
         sieve.note_rates(raw, match)
         wanted = sieve.wanted(raw)
         rows = frame
@@ -164,6 +165,23 @@ class TableLane:
             wanted = None if wanted is None else wanted.filter(stay)
         near = (Near(columns, rows[ROW], match, wanted),) if rows.height else ()
         return Looked(near, tuple(unsure))
+
+    def _pass_by(
+        self, columns: Columns, frame: pl.DataFrame, raw: pl.DataFrame
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The rows, and what they tell, without those whose model is plainly another one, which are counted."""
+        if self._setting.keep == "all":
+            return frame, raw
+        names = raw["model"]
+        plainly = [n for n in names.unique() if n and self._reader.is_plainly_other(n)]
+        other = names.is_in(plainly).fill_null(value=False)
+        wanted = self._sieve.wanted(raw)
+        other = other if wanted is None else other & ~wanted
+        self._sieve.leave(raw, other, self._tags(columns, frame.filter(other)))
+        self._sieve.count(columns.format.name, int(other.sum()))
+        if raw["sample_interval"].null_count() < raw.height:
+            self._sieve.note_rates(raw.filter(other), pl.Series([False]).new_from_index(0, int(other.sum())))
+        return frame.filter(~other), raw.filter(~other)
 
     def _tags(self, columns: Columns, rows: pl.DataFrame) -> pl.Series:
         """What rows of other models may contradict, see `clashes`."""
