@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from effort import cases
-from kvforensics import scan, tables
+from kvforensics import ingest as ingest_module
+from kvforensics import scan, tables, workers
 from kvforensics.formats import all_formats, by_name
 from kvforensics.incident import load_incident
 from kvforensics.ingest import IngestRequest, ingest
@@ -50,9 +52,9 @@ COLUMNS = NAMES.map(lambda names: [*dict.fromkeys(["model", *names])])
 ODD_ROWS = st.sampled_from(["", "one", 'a,"b', ",,,", '{"model":"a","model":"b"}', "\udcff,\udcfe"])
 
 
-def everything(path: Path, keep: Keep) -> dict[str, Any]:
+def everything(path: Path, keep: Keep, workers: int = 1) -> dict[str, Any]:
     """What is kept of a file, and what is counted."""
-    found = ingest(IngestRequest((str(path),), INCIDENT, workers=1, keep=keep))
+    found = ingest(IngestRequest((str(path),), INCIDENT, workers=workers, keep=keep))
     return {
         "records": found.records.sort_by("line").to_pylist(), "inputs": found.inputs, "settled": found.settled,
         "dropped": found.off_model_dropped, "rejects": rejected(found).to_pylist(),
@@ -92,6 +94,19 @@ def test_delimited_text(tmp_path: Path, names: list[str], changes: list[dict[str
     rows = [PLAIN, *({**PLAIN, **change} for change in changes)]
     path.write_bytes(as_csv(names, rows, odd))
     assert_both_ways_agree(path)
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["plain", "byte order mark"])
+@pytest.mark.parametrize("cell", ['{"team":"b"}', "two\nlines", 'a "quote', ""], ids=["JSON", "lines", "quote", "nothing"])
+def test_delimited_text_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cell: str, mark: bytes) -> None:
+    path = tmp_path / "log.csv"
+    rows = [{**PLAIN, "request_id": f"r-{i}", "metadata": cell if i % 7 == 5 else ""} for i in range(40)]
+    path.write_bytes(mark + as_csv(sorted(PLAIN), rows, [(30, 'a,"b')] if cell else []))
+    whole = everything(path, "open")
+    for name, size in (("PARALLEL_FROM", 1), ("LEAST_RANGE", 300), ("RANGE_BYTES", 300)):
+        monkeypatch.setattr(ingest_module, name, size)
+    monkeypatch.setattr(workers, "pool", ThreadPoolExecutor)
+    assert everything(path, "open", workers=2) == whole
 
 
 TYPED = st.fixed_dictionaries(

@@ -23,7 +23,7 @@ _MOST_ABOVE = 3
 _LEAST_WIDTH = 3
 _MARK = b"\x01"
 """Stands for a doubled quote; text that has it is read row by row."""
-_NULL_MARK = rb"\N"
+NULL_MARK = rb"\N"
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +243,7 @@ def regular_frame(data: bytes, height: int, dialect: Dialect) -> pl.DataFrame | 
         return None
     if frame.shape != (height, len(dialect.columns)):
         return None
-    return _nulls(frame, marked=_NULL_MARK in data)
+    return _nulls(frame, marked=NULL_MARK in data)
 
 
 def read_cells(rows: list[bytes], dialect: Dialect) -> list[list[str]]:
@@ -277,5 +277,5 @@ def frame_of(rows: list[list[str]], dialect: Dialect) -> pl.DataFrame:
 def _nulls(frame: pl.DataFrame, *, marked: bool) -> pl.DataFrame:
     r"""An empty cell says nothing, and neither does `\N`, by which databases write that there is no value."""
     if marked:
-        frame = frame.with_columns(pl.when(pl.all() != _NULL_MARK.decode()).then(pl.all()).name.keep())
+        frame = frame.with_columns(pl.when(pl.all() != NULL_MARK.decode()).then(pl.all()).name.keep())
     return frame.with_columns(pl.when(pl.all() != "").then(pl.all()).name.keep())

@@ -7,11 +7,13 @@ before it but the offset of its first byte; whoever puts them together counts th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kvforensics.framing import Block, Readable
+from kvforensics.framing import Block, Readable, line_ranges
 from kvforensics.framing_csv import csv_blocks
 from kvforensics.piece import COLUMN_BYTES, Piece
 from kvforensics.plan import Plan
@@ -21,11 +23,20 @@ GROUP_BYTES = 8 << 20
 """Row groups are read together until they have so many bytes, as a process costs something to ask."""
 
 
-def csv_pieces(stream: Readable, setting: Setting, plan: Plan) -> Iterator[Piece]:
-    """Pieces of whole rows; rows that are broken go with those around them."""
+def table_pieces(path: Path, size: int, setting: Setting, plan: Plan, most: int) -> Iterator[Piece]:
+    """Delimited text cut at line ends. A row may go on behind one; then all pieces behind it are not to be used."""
+    for cut in line_ranges(path, size, plan.dialect.newline, most) if plan.dialect else ():
+        whole = cut.offset + cut.length == size
+        yield Piece("table", setting, plan, path=str(path), offset=cut.offset, length=cut.length, whole=whole)
+
+
+def csv_pieces(stream: Readable, setting: Setting, plan: Plan, start: int = 0) -> Iterator[Piece]:
+    """Pieces of whole rows; rows that are broken go with those around them. `start` is the offset of the first byte."""
     held: list[Block] = []
     size = 0
-    for block in csv_blocks(stream, plan.dialect, COLUMN_BYTES) if plan.dialect else ():
+    if start and plan.dialect:
+        plan = replace(plan, dialect=replace(plan.dialect, header=False))
+    for block in csv_blocks(stream, plan.dialect, COLUMN_BYTES, start=start) if plan.dialect else ():
         held.append(block)
         size += len(block.data)
         if size >= COLUMN_BYTES // 2:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+import polars as pl
+
 BLOCK_SIZE = 4 << 20
 MAX_LINE = 256 << 20
 RANGE_SIZE = 64 << 20
@@ -49,6 +51,8 @@ class Block:
     """Of the whole line with its line end, where `data` holds only the start of it."""
     is_plain: bool = False
     """Of delimited text: whether every line was seen to be one row that no two readers read differently."""
+    cells: pl.DataFrame | None = None
+    """Of delimited text of which every line is one row: what is in the columns that were asked for."""
 
     @property
     def length(self) -> int:
@@ -216,7 +220,7 @@ def line_ranges(path: Path, size: int, newline: bytes = b"\n", range_size: int =
     return ranges
 
 
-class _Part:
+class Part:
     """A part of a file that reads like a whole one."""
 
     def __init__(self, file: BinaryIO, part: Range) -> None:
@@ -225,6 +229,7 @@ class _Part:
         file.seek(part.offset)
 
     def read(self, size: int = -1, /) -> bytes:
+        """At most `size` bytes, none at the end of the part."""
         data = self._file.read(self._left if size < 0 else min(size, self._left))
         self._left -= len(data)
         return data
@@ -235,7 +240,7 @@ def read_range_blocks(
 ) -> Iterator[Block]:
     """The blocks of one range. Offsets are those of the file, line numbers count from 1 in the range."""
     with path.open("rb", buffering=0) as file:
-        for block in line_blocks(_Part(file, part), newline, block_size, max_line, bom=part.offset == 0):
+        for block in line_blocks(Part(file, part), newline, block_size, max_line, bom=part.offset == 0):
             yield Block(
                 block.data, block.first_line, block.offset + part.offset, block.lines, block.reject, block.full_length,
                 block.sha256,

@@ -10,7 +10,7 @@ of cells; where it has not, or a quoted cell exceeds `MAX_QUOTED` or the file, i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -33,6 +33,7 @@ from kvforensics.framing import BLOCK_SIZE, EXCERPT, MAX_LINE, UTF8_BOM, Block, 
 __all__ = ["Dialect", "RowReject", "Rows", "csv_blocks", "parse_rows", "sniff_dialect"]
 
 MAX_QUOTED = 64 << 20
+Quick = Callable[[bytes], pl.DataFrame | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +71,23 @@ def csv_blocks(
     block_size: int = BLOCK_SIZE,
     max_quoted: int = MAX_QUOTED,
     max_line: int = MAX_LINE,
+    *,
+    quick: Quick | None = None,
+    start: int = 0,
+    whole: bool = True,
 ) -> Iterator[Block]:
-    """Blocks of whole rows; a row that is no row is a block of its own with `reject`. A byte order mark is left out."""
+    """Blocks of whole rows; a row that is no row is a block of its own with `reject`. A byte order mark is left out.
+
+    `quick` reads the columns that are asked for of rows that are plain; `start` is the offset of the first byte. Where the
+    stream is not the `whole` rest, a row that it does not end is left to whoever reads on.
+    """
     buf = b""
-    row, offset, ended, fresh = 1, 0, False, True
+    row, offset, ended, fresh = 1, start, False, not start
     limit = max(max_quoted, block_size)
     while True:
         wanted = max(block_size, len(buf)) if buf else block_size  # doubling: a long row is not scanned again and again
+        if len(buf) <= limit:
+            wanted = min(wanted, limit + 1 - len(buf))  # where the limit is does not hang on what is before the row
         while not ended and wanted > 0:
             chunk = stream.read(wanted)
             ended = not chunk
@@ -86,11 +97,11 @@ def csv_blocks(
             buf, offset = buf[3:], 3
         fresh = False
         done = 0
-        for block in _whole_rows(buf, dialect, row, offset, ended=ended):
+        for block in _whole_rows(buf, dialect, row, offset, ended=ended and whole, quick=quick):
             yield block
             row, done = row + block.lines, done + block.length
         offset, buf = offset + done, buf[done:]
-        if not buf and ended:
+        if ended and not (buf and whole):
             return
         if not done and (ended or len(buf) > limit):
             # Nothing at hand ends a row: a quote that does not close, or one physical line without an end.
@@ -120,12 +131,19 @@ def _rest_of_line(stream: Readable, newline: bytes, block_size: int) -> tuple[in
     return length, b""
 
 
-def _whole_rows(buf: bytes, dialect: Dialect, row: int, offset: int, *, ended: bool) -> Iterator[Block]:
+def _whole_rows(
+    buf: bytes, dialect: Dialect, row: int, offset: int, *, ended: bool, quick: Quick | None
+) -> Iterator[Block]:
     """The whole rows at the start of the buffer, as one block where none of them is broken."""
     newline = dialect.newline
     cut = len(buf) if ended else buf.rfind(newline) + 1
     data = buf[:cut]
-    if cut and are_plain_lines(data, dialect):
+    # What is above a header is no row.
+    cells = quick(data) if quick and cut and (not dialect.lead or row > dialect.lead + 1) else None
+    if cells is not None:
+        yield Block(data, row, offset, cells.height, cells=cells)
+        return
+    if cut and not quick and are_plain_lines(data, dialect):
         yield Block(data, row, offset, data.count(newline) + (not data.endswith(newline)), is_plain=True)
         return
     if dialect.quote not in buf:

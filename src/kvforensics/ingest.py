@@ -5,7 +5,6 @@ Cuts sources into pieces, scans the pieces on all cores, gives every record its 
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ import polars as pl
 from kvforensics import workers as processes
 from kvforensics.clashes import NOTHING
 from kvforensics.clock import check_zone
-from kvforensics.cutting import csv_pieces, parquet_pieces
+from kvforensics.cutting import csv_pieces, parquet_pieces, table_pieces
 from kvforensics.decompress import ByteStream, digest_file
 from kvforensics.formats import all_formats, by_name
 from kvforensics.framing import UTF8_BOM, Transcoded, line_blocks, line_ranges
@@ -28,12 +27,13 @@ from kvforensics.joining import whole_blocks
 from kvforensics.mapping import Mapping
 from kvforensics.piece import Piece, scan_piece
 from kvforensics.recognise import recognise
-from kvforensics.scanned import Keep, Scanned, Setting
+from kvforensics.scanned import Keep, Setting
 from kvforensics.sealed import PrivateKey
 from kvforensics.settled import is_settled
 from kvforensics.source import Source, find_sources, hold_stdin
 from kvforensics.spec import Format
 from kvforensics.spooled import Spool, spool_in
+from kvforensics.spreading import scan_all, scan_up_to
 from kvforensics.ties import LeftOut, seed_ids
 from kvforensics.unread import close_stream, count_unread
 from kvforensics.workers import PARALLEL_FROM
@@ -189,17 +189,19 @@ def _read(
     pool = None if plan.joins == "inside" else pool
     large = (source.size or 0) >= PARALLEL_FROM
     cut = plan.joins == "outermost" and large
-    if plain and not wide and plan.container == "lines" and pool and large and not cut:
+    as_table = plan.container == "csv" and plan.joins == "none" and plan.dialect is not None and not plan.dialect.lead
+    ranged = as_table or (plan.container == "lines" and not cut)
+    if plain and not wide and ranged and pool and large:
         stream.close()
         _read_ranges(state, setting, pool, workers, step, len(UTF8_BOM) if found.mark else 0)
     elif state.plan.container == "lines" and pool and (stream.compression or cut) and not wide:
         _read_blocks(state, setting, pool, workers, stream, step)
     elif plan.container == "parquet":
-        _run(state, parquet_pieces(str(source.path), setting, plan), pool, workers, lambda: None)
+        scan_all(state, parquet_pieces(str(source.path), setting, plan), pool, workers, lambda: None)
         close_stream(state, stream)
     elif plan.container == "csv" and pool and plan.joins == "none" and (stream.compression or large):
         readable = Transcoded(stream, wide) if wide else stream
-        _run(state, csv_pieces(readable, setting, plan), pool, workers, lambda: step(stream.position_raw))
+        scan_all(state, csv_pieces(readable, setting, plan), pool, workers, lambda: step(stream.position_raw))
         close_stream(state, stream)
     else:
         readable = Transcoded(stream, wide) if wide else stream
@@ -238,9 +240,17 @@ def _read_ranges(
     thread.start()
     size = path.stat().st_size
     most = min(RANGE_BYTES, max(LEAST_RANGE, size // (RANGES_PER_WORKER * workers)))
-    ranges = line_ranges(path, size, plan.newline, most)
-    pieces = (Piece("range", setting, plan, path=str(path), offset=r.offset, length=r.length) for r in ranges)
-    _run(state, pieces, pool, workers, lambda: step(state.tally.bytes))
+    if plan.container == "csv":
+        pieces = table_pieces(path, size, setting, plan, most)
+        at = scan_up_to(state, list(pieces), pool, workers, lambda: step(state.tally.bytes), mark)
+        with path.open("rb", buffering=0) as file:
+            file.seek(at)
+            rest = csv_pieces(file, setting, plan, at) if at < size else iter(())
+            scan_all(state, rest, pool, workers, lambda: step(state.tally.bytes))
+    else:
+        ranges = line_ranges(path, size, plan.newline, most)
+        pieces = (Piece("range", setting, plan, path=str(path), offset=r.offset, length=r.length) for r in ranges)
+        scan_all(state, pieces, pool, workers, lambda: step(state.tally.bytes))
     thread.join()
     state.sha256, state.bytes, changed = digest[0]
     if changed or state.tally.bytes + mark != state.bytes:
@@ -257,27 +267,5 @@ def _read_blocks(
     blocks = line_blocks(stream, plan.newline, BLOCK_BYTES)
     if plan.joins == "outermost":
         blocks = whole_blocks(blocks, plan.wrappers, plan.newline)
-    _run(state, (Piece("block", setting, plan, block=b) for b in blocks), pool, workers, lambda: step(stream.position_raw))
+    scan_all(state, (Piece("block", setting, plan, block=b) for b in blocks), pool, workers, lambda: step(stream.position_raw))
     close_stream(state, stream)
-
-
-def _run(
-    state: SourceState, pieces: Iterator[Piece], pool: ProcessPoolExecutor | None, workers: int, told: Callable[[], None]
-) -> None:
-    """Scan pieces on all cores, a bounded number ahead, and take the results in order, up to one that breaks off."""
-    for scanned in map(scan_piece, pieces) if pool is None else _ahead(pieces, pool, workers):
-        add_piece(state, scanned)
-        told()
-        if scanned.tally.problem:
-            return
-
-
-def _ahead(pieces: Iterator[Piece], pool: ProcessPoolExecutor, workers: int) -> Iterator[Scanned]:
-    waiting: deque[Future[Scanned]] = deque()
-    for piece in pieces:
-        waiting.append(pool.submit(scan_piece, piece))
-        # Each that waits is held in memory, here and on its way.
-        if len(waiting) > workers + 1:
-            yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from kvforensics.framing import Block, Range, Readable, cut_block, line_blocks, read_range_blocks
-from kvforensics.framing_csv import csv_blocks
+from kvforensics.framing import Block, Part, Range, Readable, cut_block, line_blocks, read_range_blocks
 from kvforensics.framing_json import Reject, Unit, json_units
 from kvforensics.framing_xml import Result, xml_results
 from kvforensics.normalise import RECORD_COLUMNS
 from kvforensics.plan import Plan
 from kvforensics.scan import Scanner
 from kvforensics.scanned import Scanned, Setting
-from kvforensics.tables import scan_copied, scan_csv, scan_parquet
+from kvforensics.tables import scan_copied, scan_csv, scan_parquet, scan_row_blocks
 
 BLOCK_BYTES = 1 << 18
 """Small enough to stay in the processor's cache while a block is read several times."""
@@ -53,6 +52,8 @@ class Piece:
     length: int = 0
     block: Block | None = None
     blocks: tuple[Block, ...] = ()
+    whole: bool = True
+    """Of delimited text: whether the last row cannot go on behind the piece."""
 
 
 def scan_piece(piece: Piece, stream: Readable | None = None) -> Scanned:
@@ -73,7 +74,12 @@ def scan_piece(piece: Piece, stream: Readable | None = None) -> Scanned:
         # The header is in the first piece only.
         before = piece.blocks[0].first_line - 1
         dialect = replace(plan.dialect, header=plan.dialect.header and not before, lead=0 if before else plan.dialect.lead)
-        scan_csv(scanner, (replace(b, first_line=b.first_line - before) for b in piece.blocks), dialect)
+        scan_row_blocks(scanner, (replace(b, first_line=b.first_line - before) for b in piece.blocks), dialect)
+    elif piece.kind == "table" and plan.dialect and piece.path:
+        dialect = replace(plan.dialect, header=plan.dialect.header and not piece.offset)
+        with Path(piece.path).open("rb", buffering=0) as file:
+            part = Part(file, Range(piece.offset, piece.length))
+            scan_csv(scanner, part, dialect, piece.offset, whole=piece.whole)
     elif piece.kind == "parquet" and piece.path:
         scan_parquet(scanner, piece.path, piece.offset, piece.length or None)
     elif stream is not None:
@@ -88,7 +94,7 @@ def _stream(scanner: Scanner, stream: Readable, plan: Plan, size: int) -> None:
     elif plan.container == "json":
         _json(scanner, stream, plan)
     elif plan.container == "csv" and plan.dialect:
-        scan_csv(scanner, csv_blocks(stream, plan.dialect, COLUMN_BYTES), plan.dialect)
+        scan_csv(scanner, stream, plan.dialect)
     elif plan.container == "copy":
         scan_copied(scanner, line_blocks(stream, plan.newline, COLUMN_BYTES), plan.formats)
     elif plan.container == "xml":

@@ -13,22 +13,38 @@ import pyarrow.parquet as pq
 
 from kvforensics.cells import plain_columns
 from kvforensics.detect_copy import table_format
-from kvforensics.framing import Block
+from kvforensics.framing import Block, Readable
 from kvforensics.framing_copy import copy_sections, parse_copied
-from kvforensics.framing_csv import Dialect, Rows, parse_rows
+from kvforensics.framing_csv import Dialect, Rows, csv_blocks, parse_rows
 from kvforensics.normalise import Located
+from kvforensics.plain_tables import plain_rows, scan_plain
 from kvforensics.scan import Scanner
 from kvforensics.spec import Format
 from kvforensics.table_lane import Near, TableLane
 
+ROW_BYTES = 16 << 20
+"""Large enough that the work for each block of delimited text is little beside that for its rows."""
 PARQUET_BATCH = 1 << 16
 _CAREFUL_BATCH = 8192
 
 
-def scan_csv(scanner: Scanner, blocks: Iterable[Block], dialect: Dialect) -> None:
-    """Scan blocks of whole rows."""
+def scan_csv(scanner: Scanner, stream: Readable, dialect: Dialect, start: int = 0, *, whole: bool = True) -> None:
+    """Scan delimited text that begins at an offset; where it is not `whole`, up to a last row that it does not end."""
+    lane = scanner.table(dialect.columns, ())
+    quick = None if lane is None else plain_rows(lane, dialect)
+    for block in csv_blocks(stream, dialect, ROW_BYTES, quick=quick, start=start, whole=whole):
+        scanner.tally.bytes += block.length
+        if block.cells is None or lane is None:
+            _scan_rows(scanner, lane, parse_rows(block, dialect), block)
+        else:
+            scan_plain(scanner, lane, block, dialect)
+
+
+def scan_row_blocks(scanner: Scanner, blocks: Iterable[Block], dialect: Dialect) -> None:
+    """Scan blocks of whole rows of delimited text."""
     lane = scanner.table(dialect.columns, ())
     for block in blocks:
+        scanner.tally.bytes += block.length
         _scan_rows(scanner, lane, parse_rows(block, dialect), block)
 
 
