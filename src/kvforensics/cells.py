@@ -16,19 +16,22 @@ from kvforensics.value_reading import READINGS
 
 _OPENS = r"^[\s\x1c-\x1f]*[{\[]|data:"
 """What a text that may be opened looks like; `paths.embedded` opens no other."""
+_PLAIN_TIMES = (946_684_800, 4_102_444_799)
+"""The first and last second of the years that every log writes in the same form."""
 _TEXT = pl.String
 _WHOLE_UNITS = {unit: int(us) for unit, us in UNITS.items() if us >= 1}
 
 
-def plain_columns(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """The frame with values as JSON would say them, times and bytes as text, and the names of columns of other values."""
-    utc = "%Y-%m-%dT%H:%M:%S%.6f"
+def plain_columns(frame: pl.DataFrame, *, times: bool = True) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """The frame with values as JSON would say them, times and bytes as text, and the names of columns of other values.
+
+    Without `times`, times stay as they are until `told` tells them.
+    """
     plain = []
     nested = []
     for name, kind in frame.schema.items():
         if isinstance(kind, pl.Datetime):
-            local = pl.col(name).dt.convert_time_zone("UTC") if kind.time_zone else pl.col(name)
-            plain.append(local.dt.strftime(utc + ("Z" if kind.time_zone else "")))
+            plain += [_time_text(pl.col(name), kind)] if times else []
         elif kind in (pl.Date, pl.Time, pl.Decimal):
             plain.append(pl.col(name).cast(_TEXT))
         elif kind == pl.Binary:
@@ -40,8 +43,27 @@ def plain_columns(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
     return frame.with_columns(plain), tuple(nested)
 
 
+def _time_text(name: pl.Expr, kind: pl.Datetime) -> pl.Expr:
+    local = name.dt.convert_time_zone("UTC") if kind.time_zone else name
+    return local.dt.strftime("%Y-%m-%dT%H:%M:%S%.6f" + ("Z" if kind.time_zone else ""))
+
+
+def thin_times(held: pl.Series) -> pl.Series | None:
+    """Rows that have the same minutes, first and last as all rows of a column of times in UTC; None where it takes all."""
+    kind = held.dtype
+    if not isinstance(kind, pl.Datetime) or not kind.time_zone or held.null_count() or held.is_empty():
+        return None
+    at = held.dt.epoch("s")
+    if not at.is_between(*_PLAIN_TIMES).all():
+        return None
+    ends = pl.Series([held.arg_min(), held.arg_max()], dtype=pl.UInt32)
+    return pl.concat([(at // 60).is_first_distinct().arg_true().cast(pl.UInt32), ends])
+
+
 def told(slot: str, held: pl.Series, unit: str) -> pl.Series:
     """The texts of a column of scalars, as `slot_text` has each."""
+    if isinstance(held.dtype, pl.Datetime):
+        held = held.to_frame().select(_time_text(pl.first(), held.dtype)).to_series()
     if slot in ("duration", "first_token") and unit in _WHOLE_UNITS and _is_whole(held):
         lasted = held.cast(pl.Int64) * _WHOLE_UNITS[unit]
         return lasted.set((lasted < 0) | (lasted > LONGEST), None).cast(_TEXT)

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from kvforensics.asked import Asked
-from kvforensics.cells import either_pattern, holding, key_pattern, told
+from kvforensics.cells import either_pattern, holding, key_pattern, thin_times, told
 from kvforensics.masks import Mask, both, either, every, some, without
 from kvforensics.paths import fold
-from kvforensics.raw import TELLING, Extractor, raw_batch
+from kvforensics.raw import TELLING, TIMES, Extractor, raw_batch
 from kvforensics.sealed import MARK
 
 Path = tuple[str, ...]
@@ -203,10 +203,16 @@ class Columns:
                 found = either(found, some(frame[name].str.contains(_SEALED, literal=True).fill_null(value=False)))
         return found
 
-    def telling(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, Mask]:
-        """The same of the slots of which something stays when a record is left out."""
-        raw, unsure = self.batch(frame, sorted(TELLING))
-        return raw.select(sorted(TELLING)), unsure
+    def telling(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, Mask]:
+        """The times of the sure rows, maybe only as many as tell what all do; the other slots of `TELLING`; the unsure rows."""
+        cells = [c for slot in TIMES for c, _ in self._slots.get(slot, ())]
+        single = cells[0].column if len(cells) == 1 and not (cells[0].deep or cells[0].anywhere) else None
+        thin = None if single is None else thin_times(frame[single])
+        slots = sorted(TELLING if thin is None else TELLING.difference(TIMES))
+        raw, unsure = self.batch(frame, slots)
+        sure = raw if unsure is None else raw.filter(~unsure)
+        times = sure if thin is None else self.batch(frame[thin], TIMES)[0]
+        return times.select(TIMES), raw.select(slots), unsure
 
     def _read(
         self, slot: str, cells: Sequence[tuple[_Cell, str]], batch: _Batch

@@ -22,7 +22,8 @@ from kvforensics.value_reading import READINGS
 SPECIAL = ("output", "error", "duration", "first_token", "tag")
 RAW_COLUMNS = (*SLOTS, *(f"id_{kind}" for kind in ID_KINDS))
 ID_COLUMNS = ("record_id", *(f"id_{kind}" for kind in ID_KINDS))
-TELLING = frozenset((*ID_COLUMNS, "model", "answer_model", "provider", "host", "start", "stamp", "end", "sample_interval"))
+TIMES = ("start", "stamp", "end")
+TELLING = frozenset((*ID_COLUMNS, *TIMES, "model", "answer_model", "provider", "host", "sample_interval"))
 """The slots of which something stays when a record is left out."""
 
 Path = tuple[str, ...]

@@ -136,13 +136,13 @@ class TableLane:
             self._skip(int(framing.sum()))
             doubt = framing if doubt is None else framing | doubt
         frame = frame if doubt is None else frame.filter(~doubt)
-        raw, doubt = columns.telling(frame)
+        times, raw, doubt = columns.telling(frame)
+        sieve.note(times, fmt.zone)
         if doubt is not None:
             unsure += frame.filter(doubt)[ROW].to_list()
             frame, raw = frame.filter(~doubt), raw.filter(~doubt)
         if frame.is_empty():
             return Looked((), tuple(unsure))
-        sieve.note(raw, fmt.zone)
         frame, raw = self._pass_by(columns, frame, raw)
         match = read_model(raw, fmt, self._reader)
         sealed = columns.sealed(frame)

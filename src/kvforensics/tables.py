@@ -22,9 +22,11 @@ from kvforensics.scan import Scanner
 from kvforensics.spec import Format
 from kvforensics.table_lane import Near, TableLane
 
-ROW_BYTES = 16 << 20
+ROW_BYTES = 32 << 20
 """Large enough that the work for each block of delimited text is little beside that for its rows."""
-PARQUET_BATCH = 1 << 16
+PARQUET_BATCH = 1 << 18
+"""More rows than most writers put into a row group; few columns of them are held at once."""
+_LATER_BATCH = 1 << 15
 _CAREFUL_BATCH = 8192
 
 
@@ -159,14 +161,14 @@ def _by_column(scanner: Scanner, lane: TableLane, file: pq.ParquetFile, group: i
     unsure: list[int] = []
     start = 0
     for batch in file.iter_batches(batch_size=PARQUET_BATCH, row_groups=[group], columns=narrow):
-        looked = lane.look(_plain(batch))
+        looked = lane.look(_plain(batch, times=False))
         near += [n.moved(start) for n in looked.near]
         unsure += [start + i for i in looked.unsure]
         start += batch.num_rows
         yield batch.num_rows
     if near or unsure:
         _look_again(scanner, lane, file.iter_batches(
-            batch_size=_CAREFUL_BATCH, row_groups=[group], columns=_wide(names, lane, near, unsure)
+            batch_size=_LATER_BATCH, row_groups=[group], columns=_wide(names, lane, near, unsure)
         ), row, near, unsure)  # fmt: skip
 
 
@@ -188,7 +190,7 @@ def _look_again(
         here = asked.filter((asked >= start) & (asked < end)) - start
         seen += len(here)
         if len(here):
-            held.append(_plain(batch, here.to_list()))
+            held.append(_plain(batch.take(here.to_arrow())))
         start = end
         if seen - done >= _CAREFUL_BATCH:
             _keep(scanner, lane, held, asked[done:seen], row, near, unsure)
@@ -220,7 +222,6 @@ def _keep(
         scanner.row(record, row + at + 1, None, None)
 
 
-def _plain(batch: pa.RecordBatch, rows: Sequence[int] | None = None) -> pl.DataFrame:
-    """Rows as JSON would say them: times as text, bytes as text where they are."""
-    frame = pl.DataFrame(pl.from_arrow(batch))
-    return plain_columns(frame if rows is None else frame[list(rows)])[0]
+def _plain(batch: pa.RecordBatch, *, times: bool = True) -> pl.DataFrame:
+    """Rows as JSON would say them; see `plain_columns`."""
+    return plain_columns(pl.DataFrame(pl.from_arrow(batch)), times=times)[0]
