@@ -19,7 +19,7 @@ from kvforensics.decode import decode_unit
 from kvforensics.envelope import ELEMENT
 from kvforensics.envelope_forms import LISTS, forms_of, has_name, is_bare, may_lead, tells_a_call
 from kvforensics.framing import newline_of
-from kvforensics.framing_csv import Dialect, csv_blocks, parse_rows, sniff_dialect
+from kvforensics.framing_csv import SAMPLE_BYTES, Dialect, csv_blocks, parse_rows, sniff_dialect
 from kvforensics.framing_json import Unit, json_units
 from kvforensics.made_once import extractor_of, first_match
 from kvforensics.plan import Plan
@@ -264,15 +264,15 @@ def _csv_plan(text: bytes, formats: Sequence[Format], wrappers: Sequence[Wrapper
     if dialect is None:
         return []
     rows: list[dict[str, Any]] = []
-    for block in csv_blocks(io.BytesIO(text), dialect):
-        rows += parse_rows(block, dialect).frame.head(SAMPLE_RECORDS).to_dicts()
-        break
+    for block in csv_blocks(io.BytesIO(text), dialect, SAMPLE_BYTES):
+        rows += parse_rows(block, dialect).frame.head(SAMPLE_RECORDS - len(rows)).to_dicts()
+        if len(rows) >= SAMPLE_RECORDS:
+            break
     inner = [f for f in formats if {"lines", "text"} & set(f.containers)]
     sample = sample_rows(rows, inner, wrappers)
     if sample.wrapped:
         return layered_plan(sample, inner, wrappers, Plan("csv", (), (), sample.seen, dialect=dialect))
-    plan = _plan("csv", rows, formats, ("csv",), dialect=dialect)
-    return [plan] if plan else []
+    return [plan] if (plan := _plan("csv", rows, formats, ("csv",), dialect=dialect)) else []
 
 
 def _plan(

@@ -33,6 +33,8 @@ from kvforensics.framing import BLOCK_SIZE, EXCERPT, MAX_LINE, UTF8_BOM, Block, 
 __all__ = ["Dialect", "RowReject", "Rows", "csv_blocks", "parse_rows", "sniff_dialect"]
 
 MAX_QUOTED = 64 << 20
+SAMPLE_BYTES = 1 << 16
+"""The size of blocks where a few rows are enough."""
 Quick = Callable[[bytes], pl.DataFrame | None]
 
 

@@ -34,7 +34,7 @@ def read_columns(data: bytes, dialect: Dialect, names: Sequence[str]) -> pl.Data
         return None
     # A quote in the last line that does not close would end with the block.
     last = data.rfind(newline, 0, len(data) - 1) + 1
-    if row_pattern(dialect, width).fullmatch(data, last) is None or not is_utf8(data):
+    if row_pattern(dialect, width).fullmatch(data, last) is None or not (data.isascii() or is_utf8(data)):
         return None
     places = {name: str(i) for i, name in enumerate(dialect.columns)}
     asked = [places[n] for n in names]
