@@ -182,18 +182,39 @@ class Columns:
             unsure = either(unsure, doubt)
         return yes, both(unsure, without(yes, frame))
 
-    def batch(self, frame: pl.DataFrame, slots: Iterable[str] | None = None) -> tuple[pl.DataFrame, Mask]:
-        """The raw batch as `Extractor.batch` would have it, of some slots or of all, and which rows of it are unsure."""
-        names = [s for s in (self._slots if slots is None else slots) if self._slots.get(s)]
-        batch = _Batch(frame, self._wanted(c for s in names for c, _ in self._slots[s]))
+    def batch(self, frame: pl.DataFrame, slots: Iterable[str]) -> tuple[pl.DataFrame, Mask]:
+        """The raw batch as `Extractor.batch` would have it of some slots, and which rows of it are unsure."""
+        raw, doubts = self._batch(frame, slots)
         unsure: Mask = None
+        for doubt in doubts.values():
+            unsure = either(unsure, doubt)
+        return raw, unsure
+
+    def whole(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The raw batch of all slots. What is inside of cells is read row by row, of those slots that may have it there."""
+        raw, doubts = self._batch(frame, self._slots)
+        unsure: Mask = None
+        for doubt in doubts.values():
+            unsure = either(unsure, doubt)
+        if unsure is None:
+            return raw
+        inside = self.extractor.batch(frame.filter(unsure).to_dicts(), doubts)
+        at = (unsure.cast(pl.Int64).cum_sum() - 1).clip(0)
+        return raw.with_columns(raw[slot].zip_with(~unsure, inside[slot].gather(at)) for slot in doubts)
+
+    def _batch(self, frame: pl.DataFrame, slots: Iterable[str]) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
+        """The raw batch of some slots, and the rows that are unsure by the slots in which they are."""
+        names = [s for s in slots if self._slots.get(s)]
+        batch = _Batch(frame, self._wanted(c for s in names for c, _ in self._slots[s]))
+        doubts: dict[str, pl.Series] = {}
         columns: dict[str, pl.Series] = {}
         for slot in names:
             value, doubt = self._read(slot, self._slots[slot], batch)
-            unsure = either(unsure, doubt)
+            if doubt is not None:
+                doubts[slot] = doubt
             if value is not None:
                 columns[slot] = value
-        return raw_batch(columns, frame.height, self.format.constants, self.format.nothing), unsure
+        return raw_batch(columns, frame.height, self.format.constants, self.format.nothing), doubts
 
     def sealed(self, frame: pl.DataFrame) -> Mask:
         """Which rows may have an encrypted field, as far as the frame has the columns."""

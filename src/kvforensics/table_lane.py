@@ -48,12 +48,6 @@ class Near:
         wanted = None if self.wanted is None else self.wanted.filter(mask)
         return Near(self.columns, self.rows.filter(mask), self.match.filter(mask), wanted)
 
-    def parted(self, mask: pl.Series) -> Near:
-        """The same rows, those that a mask has behind the others."""
-        one, two = self.where(~mask), self.where(mask)
-        wanted = None if one.wanted is None or two.wanted is None else pl.concat([one.wanted, two.wanted])
-        return Near(self.columns, pl.concat([one.rows, two.rows]), pl.concat([one.match, two.match]), wanted)
-
 
 @dataclass(frozen=True, slots=True)
 class Looked:
@@ -211,12 +205,7 @@ class TableLane:
         if sealed is not None:
             again = near.rows.filter(sealed).to_list()
             frame, near = frame.filter(~sealed), near.where(~sealed)
-        raw, doubt = columns.batch(frame)
-        if doubt is not None:
-            # What is inside of cells is read row by row, but only from rows that stay anyway.
-            inside = columns.extractor.batch(frame.filter(doubt).drop(ROW, strict=False).to_dicts())
-            raw = pl.concat([raw.filter(~doubt), inside.select(raw.columns)])
-            near = near.parted(doubt)
+        raw = columns.whole(frame.drop(ROW, strict=False))
         rows = near.rows.to_list()
         if rows:
             self._sieve.count(columns.format.name, len(rows))
