@@ -25,8 +25,9 @@ from kvforensics.table_lane import Near, TableLane
 ROW_BYTES = 32 << 20
 """Large enough that the work for each block of delimited text is little beside that for its rows."""
 PARQUET_BATCH = 1 << 18
-"""More rows than most writers put into a row group; few columns of them are held at once."""
+"""More rows than most writers put into a row group."""
 _LATER_BATCH = 1 << 15
+_BATCH_BYTES = 64 << 20
 _CAREFUL_BATCH = 8192
 
 
@@ -160,16 +161,26 @@ def _by_column(scanner: Scanner, lane: TableLane, file: pq.ParquetFile, group: i
     near: list[Near] = []
     unsure: list[int] = []
     start = 0
-    for batch in file.iter_batches(batch_size=PARQUET_BATCH, row_groups=[group], columns=narrow):
+    for batch in file.iter_batches(batch_size=_at_once(file, group, narrow), row_groups=[group], columns=narrow):
         looked = lane.look(_plain(batch, times=False))
         near += [n.moved(start) for n in looked.near]
         unsure += [start + i for i in looked.unsure]
         start += batch.num_rows
         yield batch.num_rows
     if near or unsure:
-        _look_again(scanner, lane, file.iter_batches(
-            batch_size=_LATER_BATCH, row_groups=[group], columns=_wide(names, lane, near, unsure)
-        ), row, near, unsure)  # fmt: skip
+        wide = _wide(names, lane, near, unsure)
+        size = min(_LATER_BATCH, _at_once(file, group, wide))
+        batches = file.iter_batches(batch_size=size, row_groups=[group], columns=wide)
+        _look_again(scanner, lane, batches, row, near, unsure)
+
+
+def _at_once(file: pq.ParquetFile, group: int, names: Sequence[str]) -> int:
+    """How many rows of some columns are held at once, fewer where their cells are long."""
+    about = file.metadata.row_group(group)
+    columns = [about.column(i) for i in range(about.num_columns)]
+    size = sum(c.total_uncompressed_size for c in columns if c.path_in_schema.startswith(tuple(names)))
+    fitting = int(_BATCH_BYTES * about.num_rows // max(size, 1))
+    return min(PARQUET_BATCH, max(_CAREFUL_BATCH, fitting))
 
 
 def _wide(names: list[str], lane: TableLane, near: Sequence[Near], unsure: Sequence[int]) -> list[str]:
