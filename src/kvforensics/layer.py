@@ -32,6 +32,7 @@ class Layer:
     def __init__(self, wrapper: Wrapper) -> None:
         self.wrapper = wrapper
         self.prefix = re.compile(wrapper.pattern.encode()) if wrapper.pattern else None
+        self._holds = wrapper.holds.encode()
         self.signature = tuple(tuple(_term(t) for t in terms) for terms in wrapper.signature)
         self.keys = frozenset(steps[0].split(".")[0] for terms in self.signature for steps, wanted in terms if wanted)
         self.takes_lists = wrapper.pairs is not None or any(key[0] == "[" for key in self.keys)
@@ -46,6 +47,10 @@ class Layer:
         self.slots = _slots(wrapper)
         self._framing = tuple((compile_path(p), wanted) for p, wanted in wrapper.framing)
         self._goes_on = tuple((compile_path(p), wanted) for p, wanted in wrapper.goes_on)
+
+    def match(self, text: bytes) -> re.Match[bytes] | None:
+        """What of a line is a layer of text."""
+        return self.prefix.match(text) if self.prefix is not None and self._holds in text else None
 
     def matches(self, value: Any) -> bool:
         """Whether a decoded value is of this layer."""

@@ -150,7 +150,7 @@ class Peeler:
         text = without_colours(data)
         if len(layers) < MAX_LAYERS:
             for layer in self._texts:
-                found = layer.prefix.match(text) if layer.prefix else None
+                found = layer.match(text)
                 if found:
                     outer = {k: v.decode("utf-8", "replace") for k, v in found.groupdict().items() if v is not None}
                     return self._message(layer, outer, text[found.end() :], layers, place, pieces)

@@ -21,8 +21,12 @@ from kvforensics.table_lane import ROW, TableLane
 from kvforensics.text_lines import TextReader, TextRows
 from kvforensics.wrapper_spec import Wrapper
 
-_RECORD = re.compile(rb"\n[ \t\r\v\f\xef\xbb\xbf]*(?:\{|\[\s*[\[{]|\[[^\n]*\][ \t\r]*(?:\n|\Z))")
-"""A line that may be JSON: an object, or a list, which ends as one or is nested. A stamp in brackets is neither."""
+_RECORD = re.compile(rb"\n[ \t\r\v\f\xef\xbb\xbf]*(?:\{|\[\s*[\[{])")
+"""A line that may be JSON: an object, or a nested list."""
+_LIST = re.compile(rb"\n[ \t\r\v\f\xef\xbb\xbf]*\[[^\n]*\][ \t\r]*(?:\n|\Z)")
+"""A line that may be a list, as it ends as one. A stamp in brackets is none."""
+_LIST_END = re.compile(rb"\][ \t\r]*(?:\n|\Z)")
+"""Much quicker to look for, and seldom there."""
 _WORTH = 2
 """One line in so many has to be taken, or the lane is not tried again."""
 
@@ -36,7 +40,9 @@ class TextLane:
         self._lane, self._shapes = lane, shapes
         self._extractors = {e.format.name: e for e in extractors if e.format.pattern}
         self._reader = TextReader([e.format for e in extractors])
-        self._around = [re.compile(rb"\n(?:" + w.pattern.encode() + rb")", re.MULTILINE) for w in wrappers if w.pattern]
+        self._around = [
+            (w.holds.encode(), re.compile(rb"\n(?:" + w.pattern.encode() + rb")", re.MULTILINE)) for w in wrappers if w.pattern
+        ]
         self._columns: dict[tuple[str, tuple[str, ...]], Columns | None] = {}
         self._is_worth_it = bool(self._extractors)
 
@@ -45,7 +51,7 @@ class TextLane:
 
         The block begins with line `first` at `offset`; its lines end with LF.
         """
-        if not self._is_worth_it or b"\x1b" in data or self._may_hold_records(b"\n" + data):
+        if not self._is_worth_it or b"\x1b" in data or self._may_hold_records(b"\n" + data, lines):
             return None
         texts = pl.Series(data.decode("utf-8", "replace").removesuffix("\n").split("\n"), dtype=pl.String)
         if len(texts) != len(lines):
@@ -72,8 +78,15 @@ class TextLane:
                 left += self._lane.keep(near, frame.filter(pl.col(ROW).is_in(near.rows.implode())), locate)
         return [(i, ends[i] + i) for i in sorted(left)]
 
-    def _may_hold_records(self, data: bytes) -> bool:
-        return _RECORD.search(data) is not None or any(p.search(data) for p in self._around)
+    def _may_hold_records(self, data: bytes, lines: Sequence[bytes]) -> bool:
+        if _RECORD.search(data) or (_LIST_END.search(data) and _LIST.search(data)):
+            return True
+        for held, around in self._around:
+            if held in data:
+                tried = b"\n" + b"\n".join([line for line in lines if held in line]) if held else data
+                if around.search(tried):
+                    return True
+        return False
 
     def _columns_of(self, rows: TextRows) -> Columns | None:
         fmt: Format = rows.format

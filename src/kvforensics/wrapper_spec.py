@@ -20,6 +20,8 @@ class Wrapper:
     title: str
     pattern: str = ""
     """What comes before the inner line, as a regular expression; its named groups are the fields of the layer."""
+    holds: str = ""
+    """Text that is in every line with such a layer, so that lines without it need not be tried."""
     signature: tuple[tuple[str, ...], ...] = ()
     """Alternatives; a value is of the layer if every path of one alternative is present (null counts, `!x` forbids)."""
     pairs: tuple[str, str] | None = None

@@ -21,6 +21,7 @@ WRAPPER = Wrapper(
     name="console",
     title="Console output of applications (time, level or logger, JSON record)",
     pattern=rf"(?:{_BEFORE}[ \t:,|-]{{0,8}}){{0,4}}[\[(\"]?{_TIME}{_RECORD}",
+    holds="{",
     message=("message",),
     fields={"stamp": ("time",)},
     blind_spots=(
