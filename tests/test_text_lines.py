@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from kvforensics import ingest as reading
+from kvforensics.formats.envoy_text import FORMAT as ENVOY
 from kvforensics.incident import load_incident
 from kvforensics.ingest import IngestRequest, ingest
 from kvforensics.spec import Format
@@ -83,3 +86,35 @@ def test_text_and_json_in_wrappers_are_read_in_one_file(read: Any) -> None:
 def test_colours_do_not_hide_a_line(read: Any) -> None:
     [report] = read(f"\x1b[32m{LINE}\x1b[0m\n").inputs
     assert report.records == 1
+
+
+def test_the_quick_expression_of_an_envoy_line_says_what_the_other_says() -> None:
+    dice = Random(7)
+    fields = ["POST", "/ai/run/m", "HTTP/2", "200", "-", "5", '"-"', '"a"', '"', '" "', " ", "", "\t", "\x1c", ",", '/a "b']
+    plain = ['"POST', "/p", 'HTTP/2"', "200", "-", "5", "6", "7", "8", '"ip"', '"agent"', '"id"', '"host"', '"up"']
+    lines = [f"[2026-09-02T08:41:12.907Z] {' '.join(plain)}"]
+    for _ in range(4000):
+        odd = [dice.choice(fields) if dice.random() < 0.12 else f for f in plain]
+        if dice.random() < 0.3:
+            odd.insert(dice.randrange(len(odd)), dice.choice(fields))
+        lines.append(f"[2026-09-02T08:41:12.907Z] {' '.join(odd)}")
+    quick, full = ENVOY.pattern
+    [found], rest = TextReader([replace(ENVOY, pattern=(quick,))]).read(lines)
+    [every], _ = TextReader([replace(ENVOY, pattern=(full,))]).read(lines)
+    assert set(found.rows) < set(every.rows)
+    assert len(rest) > 100 < len(found.rows)
+    at = dict(zip(every.rows, every.groups.to_dicts(), strict=True))
+    assert found.groups.to_dicts() == [at[row] for row in found.rows]
+
+
+def test_lines_behind_broken_bytes_keep_their_places(tmp_path: Path) -> None:
+    asked = '[2026-09-02T08:41:12.907Z] "POST /ai/run/@cf/zai-org/glm-5.3 HTTP/2" 200 - 2935567 7 9 8 "ip" "%s" "%d" "h" "up"'
+    lines = [(asked % (agent, i)).encode() for i, agent in enumerate(("curl", "Zürich", "curl"))]
+    lines.insert(1, lines[0].replace(b"curl", b"\xff\xfe"))
+    path = tmp_path / "log"
+    path.write_bytes(b"\n".join(lines))
+    found = ingest(IngestRequest((str(path),), INCIDENT, workers=1))
+    rows = found.records.sort_by("line")
+    assert rows["byte_offset"].to_pylist() == [sum(len(b) + 1 for b in lines[:i]) for i in range(4)]
+    assert rows["byte_length"].to_pylist() == list(map(len, lines))
+    assert list(found.raw(rows)) == lines

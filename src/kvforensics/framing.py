@@ -59,6 +59,13 @@ class Block:
         """The bytes of the stream that this block covers."""
         return len(self.data) if self.full_length is None else self.full_length
 
+    def split(self, newline: bytes) -> list[bytes]:
+        """The lines without their ends."""
+        lines = self.data.split(newline)
+        if not lines[-1]:
+            lines.pop()
+        return lines
+
 
 @dataclass(frozen=True, slots=True)
 class Range:

@@ -79,18 +79,14 @@ class Scanner:
                 self._learn(block.data, newline)
             self._take(self._lane.take(block, newline))
             return
-        lines = block.data.split(newline)
-        if not lines[-1]:
-            lines.pop()
         if self._layered is not None:
-            left = None
-            if self._texts is not None and self._layered.is_closed:
-                left = self._texts.take(block.data, lines, block.first_line, block.offset)
+            left = self._texts.take(block) if self._texts is not None and self._layered.is_closed else None
             if left is None:
-                self._layered.lines(lines, block.first_line, block.offset)
-            for i, at in left or ():
-                self._layered.unit(lines[i], block.first_line + i, at)
+                self._layered.lines(block.split(newline), block.first_line, block.offset)
+            for line, number, at in left or ():
+                self._layered.unit(line, number, at)
             return
+        lines = block.split(newline)
         if self._spans is not None:
             self._spans.lines(lines, block.offset, len(newline))
             return

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import accumulate
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from kvforensics.columns import Columns, can_read
+from kvforensics.framing import Block
+from kvforensics.lane import Near
 from kvforensics.normalise import Located
 from kvforensics.raw import Extractor
 from kvforensics.spec import Format
@@ -46,24 +49,28 @@ class TextLane:
         self._columns: dict[tuple[str, tuple[str, ...]], Columns | None] = {}
         self._is_worth_it = bool(self._extractors)
 
-    def take(self, data: bytes, lines: Sequence[bytes], first: int, offset: int) -> list[tuple[int, int]] | None:
-        """Which lines are left, and where each starts; None where the whole block is.
-
-        The block begins with line `first` at `offset`; its lines end with LF.
-        """
-        if not self._is_worth_it or b"\x1b" in data or self._may_hold_records(b"\n" + data, lines):
+    def take(self, block: Block) -> list[Near] | None:
+        """Which lines are left; None where the whole block is. Its lines end with LF."""
+        data = block.data
+        if not self._is_worth_it or b"\x1b" in data or self._may_hold_records(b"\n" + data):
             return None
-        texts = pl.Series(data.decode("utf-8", "replace").removesuffix("\n").split("\n"), dtype=pl.String)
-        if len(texts) != len(lines):
+        texts, sizes = _lines(data.removesuffix(b"\n"))
+        if len(texts) != block.lines:
             return None
         taken, rest = self._reader.read(texts.str.strip_chars_end("\r\n"))
-        self._is_worth_it = len(rest) * _WORTH <= len(lines)
-        ends = list(accumulate(map(len, lines), initial=offset))
+        self._is_worth_it = len(rest) * _WORTH <= len(texts)
+        starts = (sizes + 1).cum_sum() - sizes - 1
         left = list(rest)
 
+        def located(rows: Sequence[int]) -> list[Near]:
+            at = list(rows)
+            spans = zip(at, starts.gather(at).to_list(), sizes.gather(at).to_list(), strict=True)
+            return [(data[s : s + size], block.first_line + i, block.offset + s) for i, s, size in spans]
+
         def locate(rows: Sequence[int]) -> Located:
-            raw = [lines[i] for i in rows]
-            return Located([first + i for i in rows], [ends[i] + i for i in rows], list(map(len, raw)), raw)
+            found = located(rows)
+            raw = [line for line, _, _ in found]
+            return Located([n for _, n, _ in found], [at for _, _, at in found], list(map(len, raw)), raw)
 
         for rows in taken:
             columns = self._columns_of(rows)
@@ -76,14 +83,14 @@ class TextLane:
             left += looked.unsure
             for near in looked.near:
                 left += self._lane.keep(near, frame.filter(pl.col(ROW).is_in(near.rows.implode())), locate)
-        return [(i, ends[i] + i) for i in sorted(left)]
+        return located(sorted(left))
 
-    def _may_hold_records(self, data: bytes, lines: Sequence[bytes]) -> bool:
+    def _may_hold_records(self, data: bytes) -> bool:
         if _RECORD.search(data) or (_LIST_END.search(data) and _LIST.search(data)):
             return True
         for held, around in self._around:
             if held in data:
-                tried = b"\n" + b"\n".join([line for line in lines if held in line]) if held else data
+                tried = b"\n" + b"\n".join([line for line in data.split(b"\n") if held in line]) if held else data
                 if around.search(tried):
                     return True
         return False
@@ -95,3 +102,13 @@ class TextLane:
             extractor = self._extractors[fmt.name]
             self._columns[key] = Columns(extractor, key[1], ()) if can_read(extractor, key[1]) else None
         return self._columns[key]
+
+
+def _lines(data: bytes) -> tuple[pl.Series, pl.Series]:
+    """Lines as a column of texts, and how many bytes each has."""
+    text = data.decode("utf-8", "replace")
+    found = pl.Series(pc.split_pattern(pa.array([text], pa.large_string()), "\n").flatten(), dtype=pl.String)
+    if "\ufffd" in text:
+        # What stands for broken bytes is longer than they are.
+        return found, pl.Series(list(map(len, data.split(b"\n"))), dtype=pl.Int64)
+    return found, found.str.len_bytes().cast(pl.Int64)
