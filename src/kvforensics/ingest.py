@@ -16,16 +16,18 @@ import polars as pl
 from kvforensics import workers as processes
 from kvforensics.clashes import NOTHING
 from kvforensics.clock import check_zone
+from kvforensics.cores import run_pieces, run_rows
 from kvforensics.cutting import csv_pieces, parquet_pieces, table_pieces
 from kvforensics.decompress import ByteStream, digest_file
 from kvforensics.formats import all_formats, by_name
-from kvforensics.framing import UTF8_BOM, Transcoded, line_blocks, line_ranges
+from kvforensics.framing import UTF8_BOM, Block, Range, Transcoded, line_blocks, line_ranges, read_range_blocks
 from kvforensics.gather import Ingested, SourceState, add_piece, gather
 from kvforensics.globs import chosen_by_name
 from kvforensics.incident import Incident
 from kvforensics.joining import whole_blocks
 from kvforensics.mapping import Mapping
 from kvforensics.piece import Piece, scan_piece
+from kvforensics.plan import Plan
 from kvforensics.recognise import recognise
 from kvforensics.scanned import Keep, Setting
 from kvforensics.sealed import PrivateKey
@@ -33,15 +35,12 @@ from kvforensics.settled import is_settled
 from kvforensics.source import Source, find_sources, hold_stdin
 from kvforensics.spec import Format
 from kvforensics.spooled import Spool, spool_in
-from kvforensics.spreading import scan_all, scan_up_to
 from kvforensics.ties import LeftOut, seed_ids
 from kvforensics.unread import close_stream, count_unread
 from kvforensics.workers import PARALLEL_FROM
 
 RANGE_BYTES = 32 << 20
 LEAST_RANGE = 8 << 20
-RANGES_PER_WORKER = 4
-"""A piece costs the same some work whatever its size, so pieces are large, but not so few that workers wait for the last."""
 BLOCK_BYTES = 12 << 20
 Progress = Callable[[int, int], None]
 Step = Callable[[int], None]
@@ -185,23 +184,20 @@ def _read(
     whole = any(f.opening for f in plan.formats if f.name in seen)
     pool = None if whole else pool
     plain = stream.compression is None and source.path is not None and source.member is None
-    # Pieces of one line may lie over the edge of a range, so that such a file is cut while it is read.
     pool = None if plan.joins == "inside" else pool
     large = (source.size or 0) >= PARALLEL_FROM
-    cut = plan.joins == "outermost" and large
     as_table = plan.container == "csv" and plan.joins == "none" and plan.dialect is not None and not plan.dialect.lead
-    ranged = as_table or (plan.container == "lines" and not cut)
-    if plain and not wide and ranged and pool and large:
+    if plain and not wide and (as_table or plan.container == "lines") and pool and large:
         stream.close()
         _read_ranges(state, setting, pool, workers, step, len(UTF8_BOM) if found.mark else 0)
-    elif state.plan.container == "lines" and pool and (stream.compression or cut) and not wide:
+    elif plan.container == "lines" and pool and not wide and (stream.compression or (plan.joins == "outermost" and large)):
         _read_blocks(state, setting, pool, workers, stream, step)
     elif plan.container == "parquet":
-        scan_all(state, parquet_pieces(str(source.path), setting, plan), pool, workers, lambda: None)
+        run_pieces(state, parquet_pieces(str(source.path), setting, plan), pool, workers, lambda: None)
         close_stream(state, stream)
     elif plan.container == "csv" and pool and plan.joins == "none" and (stream.compression or large):
         readable = Transcoded(stream, wide) if wide else stream
-        scan_all(state, csv_pieces(readable, setting, plan), pool, workers, lambda: step(stream.position_raw))
+        run_pieces(state, csv_pieces(readable, setting, plan), pool, workers, lambda: step(stream.position_raw))
         close_stream(state, stream)
     else:
         readable = Transcoded(stream, wide) if wide else stream
@@ -239,18 +235,22 @@ def _read_ranges(
     thread = Thread(target=lambda: digest.append(digest_file(path)), daemon=True)
     thread.start()
     size = path.stat().st_size
-    most = min(RANGE_BYTES, max(LEAST_RANGE, size // (RANGES_PER_WORKER * workers)))
     if plan.container == "csv":
-        pieces = table_pieces(path, size, setting, plan, most)
-        at = scan_up_to(state, list(pieces), pool, workers, lambda: step(state.tally.bytes), mark)
+        pieces = table_pieces(path, size, setting, plan, _range_bytes(size, workers))
+        at = run_rows(state, list(pieces), pool, workers, lambda: step(state.tally.bytes), mark)
         with path.open("rb", buffering=0) as file:
             file.seek(at)
             rest = csv_pieces(file, setting, plan, at) if at < size else iter(())
-            scan_all(state, rest, pool, workers, lambda: step(state.tally.bytes))
+            run_pieces(state, rest, pool, workers, lambda: step(state.tally.bytes))
     else:
-        ranges = line_ranges(path, size, plan.newline, most)
+        ranges = line_ranges(path, size, plan.newline, _range_bytes(size, workers))
         pieces = (Piece("range", setting, plan, path=str(path), offset=r.offset, length=r.length) for r in ranges)
-        scan_all(state, pieces, pool, workers, lambda: step(state.tally.bytes))
+        last = None if plan.joins == "none" else len(ranges) - 1
+        broken = run_pieces(state, pieces, pool, workers, lambda: step(state.tally.bytes), last)
+        if broken is not None:
+            start = ranges[broken].offset
+            blocks = read_range_blocks(path, Range(start, size - start), plan.newline, BLOCK_BYTES)
+            run_pieces(state, _block_pieces(blocks, setting, plan), pool, workers, lambda: step(state.tally.bytes))
     thread.join()
     state.sha256, state.bytes, changed = digest[0]
     if changed or state.tally.bytes + mark != state.bytes:
@@ -264,8 +264,18 @@ def _read_blocks(
     plan = state.plan
     if plan is None:  # pragma: no cover - the caller checked
         return
-    blocks = line_blocks(stream, plan.newline, BLOCK_BYTES)
-    if plan.joins == "outermost":
-        blocks = whole_blocks(blocks, plan.wrappers, plan.newline)
-    scan_all(state, (Piece("block", setting, plan, block=b) for b in blocks), pool, workers, lambda: step(stream.position_raw))
+    pieces = _block_pieces(line_blocks(stream, plan.newline, BLOCK_BYTES), setting, plan)
+    run_pieces(state, pieces, pool, workers, lambda: step(stream.position_raw))
     close_stream(state, stream)
+
+
+def _range_bytes(size: int, workers: int) -> int:
+    """A piece costs some work whatever its size, so there are few, and as many for each worker."""
+    rounds = -(-size // (RANGE_BYTES * workers))
+    return min(RANGE_BYTES, max(LEAST_RANGE, -(-size // (rounds * workers)) + 1))
+
+
+def _block_pieces(blocks: Iterator[Block], setting: Setting, plan: Plan) -> Iterator[Piece]:
+    """Pieces that end where no line goes on."""
+    whole = whole_blocks(blocks, plan.wrappers, plan.newline) if plan.joins == "outermost" else blocks
+    return (Piece("block", setting, plan, block=b) for b in whole)

@@ -280,10 +280,11 @@ class Scanner:
 
     def finish(self) -> Scanned:
         """The result; the scanner is spent."""
-        if self._layered is not None:
-            self._layered.finish()
         if self._lane is not None:
             self._take(self._lane.rest())
+        if self._layered is not None:
+            self.tally.is_cut = not self._layered.is_closed
+            self._layered.finish()
         self._flush()
         for which, openings in sorted(self._openings.items()):
             self._events(which, list(openings.rest()))

@@ -62,6 +62,8 @@ class Tally:
     """Of records that may be on the model, how many requests one stands for, where that is more than one; largest first."""
     stumps: int = 0
     """Units of no format that look like what damage left of a record."""
+    is_cut: bool = False
+    """Whether the piece ends where a line goes on in the next one."""
     problem: str | None = None
     """Why the piece could not be read to its end."""
     says_offset: bool | None = None
