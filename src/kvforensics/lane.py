@@ -7,18 +7,17 @@ a key, a count that is no number, a shape not seen before, goes the careful way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import compress, zip_longest
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import compress
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 
 from kvforensics.envelope import Unit
 from kvforensics.framing import Block
 from kvforensics.learned import Learned, Rows
 from kvforensics.model_id import ModelReader
+from kvforensics.passed import SPANS, Passed
 from kvforensics.paths import text_of
 from kvforensics.raw import Extractor
 from kvforensics.reading import HINTS, NARROW, TIMES, WIDE, Reading, Wrapping
@@ -29,39 +28,13 @@ from kvforensics.ties import id_digests
 
 Near = tuple[bytes, int, int | None]
 """A line that needs a closer look, with its number and its offset."""
+Waiting = tuple[bytes, Near]
+"""What was read of such a line: the line itself, or the one inside it."""
 WAITING = 4096
 UNITS_BYTES = 1 << 18
 FULL = 1 << 18
 """So many lines may pass before what stays of them is taken."""
 MAX_NAMES = 1 << 16
-SPANS = (*TIMES, "duration")
-
-
-@dataclass(slots=True)
-class Passed:
-    """What was not looked at closely: times for the coverage, ids, and times and durations of the settled lines."""
-
-    off_model: int = 0
-    times: list[Any] = field(default_factory=list)
-    ids: list[list[Any]] = field(default_factory=list)
-    """One column for each id that a record can have, and one row for each record that has any."""
-    tags: bytearray = field(default_factory=bytearray)
-    """What each of them may contradict, see `clashes`."""
-    settled: int = 0
-    starts: dict[str, list[Any]] = field(default_factory=lambda: {slot: [] for slot in SPANS})
-
-    def remember(self, ids: Sequence[Sequence[Any]], tags: bytes) -> None:
-        """Remember ids of records, column by column."""
-        before = len(self.tags)
-        if ids:
-            self.ids += [[None] * before for _ in range(len(ids) - len(self.ids))]
-            for column, more in zip_longest(self.ids, ids, fillvalue=[None] * len(tags)):
-                column.extend(more)
-            self.tags += tags
-
-    def tag_column(self) -> pl.Series:
-        """The tags as a column."""
-        return pl.Series(pa.UInt8Array.from_buffers(pa.uint8(), len(self.tags), [None, pa.py_buffer(self.tags)]))
 
 
 class Lane:
@@ -84,7 +57,8 @@ class Lane:
         self._wide = Learned(extractors, WIDE, layers)
         self._others: set[Any] = set()
         self._verdicts: dict[tuple[bool, tuple[Any, ...]], Any] = {}
-        self._waiting: list[Near] = []
+        self._waiting: list[Waiting] = []
+        self.odd: Collection[int] = ()
         self._units: list[Unit] = []
         self._size = 0
 
@@ -98,16 +72,24 @@ class Lane:
         """Whether so much has passed that it should be taken."""
         return any(len(p.times) >= FULL for _, p in self.passed.values())
 
-    def take(self, block: Block, newline: bytes) -> Iterator[Near]:
-        """Reads a block; yields lines that need a closer look once enough of them wait."""
-        near = self._near(block.data, newline, block.lines)
-        if near:
+    def take(
+        self, block: Block, newline: bytes, outer: Callable[[Sequence[int]], list[Waiting]] | None = None
+    ) -> Iterator[Near]:
+        """Reads a block; yields lines that need a closer look once enough of them wait.
+
+        `outer` tells in which lines of the source those of the block are, by their places. Of these, those that are not
+        read as records may be pieces of one: they do not wait, and their places are in `odd`.
+        """
+        near, self.odd = self._near(block.data, newline, block.lines)
+        if outer is not None:
+            self._waiting += outer([i for i in near if i not in self.odd])
+        elif near:
             lines = block.data.split(newline)
             at, last = block.offset, 0
             for i in near:
                 at += sum(map(len, lines[last:i])) + (i - last) * len(newline)
                 last = i
-                self._waiting.append((lines[i], block.first_line + i, at))
+                self._waiting.append((lines[i], (lines[i], block.first_line + i, at)))
         if len(self._waiting) >= WAITING:
             yield from self.rest()
 
@@ -123,16 +105,17 @@ class Lane:
         if units:
             # Elements may have line ends inside.
             data = self.joint.join([u.data for u in units]) + self.joint
-            self._waiting += [
-                (units[i].data, units[i].ordinal, units[i].offset) for i in self._near(data, self.joint, len(units))
-            ]
+            near, _ = self._near(data, self.joint, len(units))
+            self._waiting += [(u.data, (u.data, u.ordinal, u.offset)) for u in map(units.__getitem__, near)]
         if len(self._waiting) >= WAITING:
             yield from self.rest()
 
-    def _near(self, data: bytes, newline: bytes, count: int) -> Sequence[int]:
-        """The places of units that need a closer look; the others are passed."""
+    def _near(self, data: bytes, newline: bytes, count: int) -> tuple[Sequence[int], Collection[int]]:
+        """The places of units that need a closer look, and which of them were not read; the others are passed."""
         rows = self._narrow.read(data, newline, count)
-        return range(count) if rows is None else sorted(self._pass(rows))
+        if rows is None:
+            return range(count), range(count)
+        return sorted(self._pass(rows)), {*rows.left, *(i for reading, at, _ in rows.groups if reading is None for i in at)}
 
     def rest(self) -> Iterator[Near]:
         """The lines that still wait and need a closer look."""
@@ -140,14 +123,14 @@ class Lane:
             yield from self.take_held()
         waiting, self._waiting = self._waiting, []
         if self._below is None or not waiting:
-            yield from waiting
+            yield from (near for _, near in waiting)
             return
         joint = self._wide.joint
-        rows = self._wide.read(joint.join([line for line, _, _ in waiting]) + joint, joint, len(waiting))
+        rows = self._wide.read(joint.join([line for line, _ in waiting]) + joint, joint, len(waiting))
         if rows is not None and MARK in rows.data:
-            rows.barred.update(i for i, (line, _, _) in enumerate(waiting) if MARK in line)
+            rows.barred.update(i for i, (line, _) in enumerate(waiting) if MARK in line)
         left = set(range(len(waiting))) if rows is None else self._settle(rows)
-        yield from (waiting[i] for i in sorted(left))
+        yield from (waiting[i][1] for i in sorted(left))
 
     def take_passed(self) -> list[tuple[Format, Passed]]:
         """What has passed since it was asked the last time, by format."""

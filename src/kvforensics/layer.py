@@ -34,7 +34,10 @@ class Layer:
         self.prefix = re.compile(wrapper.pattern.encode()) if wrapper.pattern else None
         self._holds = wrapper.holds.encode()
         self.signature = tuple(tuple(_term(t) for t in terms) for terms in wrapper.signature)
-        self.keys = frozenset(steps[0].split(".")[0] for terms in self.signature for steps, wanted in terms if wanted)
+        paths = [steps for terms in self.signature for steps, wanted in terms if wanted]
+        flat = {".".join(steps[:n]) for steps in paths for n in range(1, len(steps) + 1)}
+        self.keys = flat.union(steps[0].split(".")[0] for steps in paths)
+        """Keys of which an object of the layer has at least one."""
         self.takes_lists = wrapper.pairs is not None or any(key[0] == "[" for key in self.keys)
         self._messages = tuple(compile_path(p) for p in wrapper.message)
         self._bodies = tuple(compile_path(p) for p in wrapper.body)

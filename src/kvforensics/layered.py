@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from operator import itemgetter
 from typing import Any, Protocol
 
 import polars as pl
 
 from kvforensics.decode import decode_unit
+from kvforensics.framing import Block
+from kvforensics.lane import Near
 from kvforensics.layer import outer_slots
 from kvforensics.made_once import FirstMatch, first_match
 from kvforensics.model_id import ModelReader
 from kvforensics.paths import text_of
 from kvforensics.peel import Kind, Layers, Peeled, Peeler, Place
-from kvforensics.peel_batch import BatchPeeler
+from kvforensics.peel_batch import BatchPeeler, Inner
 from kvforensics.raw import Extractor
 from kvforensics.slot_text import microseconds, tags
 from kvforensics.spec import Format
@@ -38,8 +40,8 @@ class Ledger(Protocol):
         """A record."""
         ...
 
-    def inner_lines(self, lines: list[bytes], found: Callable[[int], Found]) -> None:
-        """Lines of JSON that were inside lines of the source."""
+    def inner_lines(self, inner: Inner) -> list[Near] | None:
+        """Lines of JSON that were inside lines of the source; those that are left, None where all are."""
         ...
 
     def reject(self, line: int, offset: int | None, length: int | None, reason: str, data: bytes) -> None:
@@ -74,7 +76,9 @@ class Layered:
         reader: ModelReader, newline: bytes | None,
     ) -> None:  # fmt: skip
         self._ledger, self._reader, self._newline = ledger, reader, newline or b"\n"
-        self._peeler = Peeler(wrappers, looks_like(first_match(extractors)), reader.mentions, newline)
+        self._peeler, self._aside = (
+            Peeler(wrappers, looks_like(first_match(extractors)), reader.mentions, newline) for _ in range(2)
+        )
         self._text = TextReader([e.format for e in extractors])
         self._batch = BatchPeeler.for_wrappers([w for w in wrappers if w.name in only])
         self._texts: list[Peeled] = []
@@ -85,36 +89,18 @@ class Layered:
         """Whether no piece of a line waits for another."""
         return self._peeler.is_closed
 
-    def lines(self, lines: list[bytes], first: int, offset: int) -> None:
+    def lines(self, block: Block, newline: bytes) -> None:
         """Physical lines."""
-        if self._batch is not None and self._peeler.is_closed and self._whole(self._batch, lines, first, offset):
+        inner = self._batch.read(block, newline) if self._batch is not None and self.is_closed else None
+        left = None if inner is None else self._ledger.inner_lines(inner)
+        if left is not None:
+            for line, number, at in sorted(left, key=itemgetter(1)):
+                self.unit(line, number, at)
             return
-        at = offset
-        for number, line in enumerate(lines, first):
-            self.unit(line, number, at)
-            at += len(line) + len(self._newline)
-
-    def _whole(self, batch: BatchPeeler, lines: list[bytes], first: int, offset: int) -> bool:
-        found = batch.read(lines)
-        if found is None:
-            return False
-        held, outer = found
-        near: Sequence[int] = range(len(held))
-        inner = [line for line in held if line is not None]
-        if len(inner) < len(held):
-            near = [i for i, line in enumerate(held) if line is not None]
-        gap = len(self._newline)
-        starts = list(accumulate(map(len, lines), lambda at, size: at + size + gap, initial=offset))
-
-        def place(k: int) -> Found:
-            i = near[k]
-            return Found(Place(first + i, starts[i], lines[i]), ((batch.layer, outer(i)),), inner[k])
-
-        self._ledger.inner_lines(inner, place)
-        for i, line in enumerate(held) if len(inner) < len(held) else ():
-            if line is None:
-                self.unit(lines[i], first + i, starts[i])
-        return True
+        offset = block.offset
+        for number, line in enumerate(block.split(newline), block.first_line):
+            self.unit(line, number, offset)
+            offset += len(line) + len(newline)
 
     def unit(self, data: bytes, line: int, offset: int | None) -> None:
         """One line or unit."""
@@ -123,14 +109,13 @@ class Layered:
         else:
             self._ledger.blanks()
 
+    def aside(self, data: bytes, line: int, offset: int | None) -> None:
+        """A line that is known to be whole, out of its order."""
+        self._take(self._aside.line(data, line, offset))
+
     def row(self, value: Any, line: int, offset: int | None, data: bytes | None, reasons: tuple[str, ...]) -> None:
         """One row of a table. What is taken as it is keeps the row's own bytes, or none."""
         self._take(self._peeler.row(value, line, offset, data, reasons))
-
-    def inside(self, found: Found) -> None:
-        """A line of JSON that was inside one layer, which may be a layer again."""
-        place = found.place
-        self._take(self._peeler.deeper(found.data, found.layers, place))
 
     def _take(self, peeled: Peeled) -> None:
         place, ledger = peeled.place, self._ledger

@@ -122,10 +122,6 @@ class Peeler:
         """What a row of a table holds."""
         return self._value(value, raw or b"", (), Place(line, offset, raw or b""), reasons, 1)
 
-    def deeper(self, data: bytes, layers: Layers, place: Place) -> Peeled:
-        """What a line holds that was found inside layers."""
-        return self._bytes(data, layers, place, 1)
-
     def rest(self) -> list[Peeled]:
         """What is left of lines whose last pieces never came."""
         waiting, self._open = list(self._open.values()), {}
@@ -173,7 +169,7 @@ class Peeler:
         if len(layers) < MAX_LAYERS and not self._keys.isdisjoint(value):
             other: Peeled | None = None
             for layer in self._objects:
-                if layer.matches(value):
+                if not layer.keys.isdisjoint(value) and layer.matches(value):
                     if layer.wrapper.last_resort and self._looks(value) >= (1 if layer.wrapper.last_of_all else 2):
                         break
                     if layer.is_framing(value):

@@ -7,25 +7,43 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from operator import attrgetter, methodcaller
 from typing import Any
 
 import msgspec
 
+from kvforensics.framing import Block
+from kvforensics.lane import Near, Waiting
 from kvforensics.layer import Layer
 from kvforensics.paths import compile_path
+from kvforensics.probe import Probe
 from kvforensics.wrapper_spec import Wrapper
 
-Inner = tuple[list[bytes | None], Callable[[int], Any]]
-"""For each line the JSON line inside it, None where it needs the careful way, and what reads the layer of a line."""
+_UNSET = {msgspec.UnsetType}
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """Lines of JSON inside lines of the source."""
+
+    data: bytes
+    """The lines, each with its end."""
+    count: int
+    outer: Callable[[Sequence[int]], list[Waiting]]
+    """Some of them, by their places, with what they are in."""
+    left: Sequence[Near] = ()
+    """Lines that need the careful way."""
 
 
 class BatchPeeler:
     """Reads blocks of one wrapper."""
 
     def __init__(self, wrapper: Wrapper) -> None:
-        self.layer = Layer(wrapper)
-        self._reader = None if wrapper.pattern else _struct_reader(wrapper)
-        self._ends = wrapper.ends
+        self._layer = Layer(wrapper)
+        self._cut = _cut(wrapper) if wrapper.pattern else None
+        self._reader = None if wrapper.pattern else _Messages.of(wrapper, self._layer)
 
     @classmethod
     def for_wrappers(cls, wrappers: Sequence[Wrapper]) -> BatchPeeler | None:
@@ -34,52 +52,122 @@ class BatchPeeler:
             return None
         return cls(wrappers[0])
 
-    def read(self, lines: Sequence[bytes]) -> Inner | None:
+    def read(self, block: Block, newline: bytes) -> Inner | None:
         """The lines inside, None where pieces have to be joined or nothing fits."""
-        data = b"\n".join(lines)
-        if self.layer.wrapper.goes_on and self.layer.may_go_on(data):
+        if newline != b"\n":
             return None
-        return self._json(lines, data) if self.layer.prefix is None else self._text(lines, self.layer.prefix)
+        if self._cut is not None:
+            return self._uniform(block, self._cut) or self._text(block)
+        return self._reader.read(block) if self._reader is not None else None
 
-    def _text(self, lines: Sequence[bytes], prefix: re.Pattern[bytes]) -> Inner | None:
-        found = list(map(prefix.match, lines))
+    def _uniform(self, block: Block, cut: re.Pattern[bytes]) -> Inner | None:
+        """Where each line begins with the layer and goes on as an object, and none is continued."""
+        _, *inner = cut.split(b"\n" + block.data.removesuffix(b"\n"))
+        # As many parts as lines: so each line end is before one.
+        return _inner(block, inner) if len(inner) == block.lines else None
+
+    def _text(self, block: Block) -> Inner | None:
+        if self._layer.wrapper.goes_on and self._layer.may_go_on(block.data):
+            return None
+        lines = block.split(b"\n")
+        found = map(self._layer.match, lines)
         inner = [
             line[m.end() :] if m and line.startswith(b"{", m.end()) else None
             for line, m in zip(lines, found, strict=True)
         ]
+        return _inner(block, inner)
 
-        def outer(i: int) -> Any:
-            m = found[i]
-            return {k: v.decode("utf-8", "replace") for k, v in m.groupdict().items() if v is not None} if m else {}
 
-        return inner, outer
+class _Messages:
+    """Parses only the message and what would make a line special."""
 
-    def _json(self, lines: Sequence[bytes], data: bytes) -> Inner | None:
-        if self._reader is None or not all(line[:1] == b"{" and line.rstrip()[-1:] == b"}" for line in lines):
+    def __init__(self, wrapper: Wrapper, layer: Layer, steps: tuple[str, ...]) -> None:
+        text = str | list[Any] | dict[str, Any] | None
+        self._ends = wrapper.ends.encode()
+        fields: list[tuple[str, str, Any]] = [("text", steps[-1], text)]
+        if len(steps) == 2:
+            fields = [("held", steps[0], _struct("Held", fields) | None)]
+        self._get: Callable[[Any], Any] = attrgetter("text") if len(steps) == 1 else _nested
+        self._marks = [attrgetter(f"mark{i}") for i in range(len(wrapper.framing))]
+        fields += [(f"mark{i}", path, Any) for i, (path, _) in enumerate(wrapper.framing)]
+        self._goes_on = [attrgetter(f"more{i}") for i in range(len(wrapper.goes_on))]
+        known = [(f"more{i}", path) for i, (path, _) in enumerate(wrapper.goes_on)]
+        taken = {steps[0], *(path for path, _ in (*wrapper.framing, *wrapper.goes_on))}
+        keys = sorted({s[0] for terms in layer.signature for s, _ in terms if len(s) == 1} - taken)
+        known += [(f"key{i}", key) for i, key in enumerate(keys)]
+        self._signature = [
+            [(attrgetter(f"key{keys.index(s[0])}"), wanted) for s, wanted in terms if len(s) == 1 and s[0] in keys]
+            for terms in layer.signature
+        ]
+        self._probe = Probe(_struct("Outer", fields, known))
+
+    @classmethod
+    def of(cls, wrapper: Wrapper, layer: Layer) -> _Messages | None:
+        """A parser, None where paths are no plain keys."""
+        steps = compile_path(wrapper.message[0])
+        special = [compile_path(path) for path, _ in (*wrapper.framing, *wrapper.goes_on)]
+        if any(s[0] in "[~*" for s in steps) or len(steps) > 2 or any(len(p) != 1 for p in special):
             return None
-        try:
-            rows = self._reader(data)
-        except (msgspec.DecodeError, RecursionError):
+        return cls(wrapper, layer, steps)
+
+    def read(self, block: Block) -> Inner | None:
+        rows, whole = self._probe.block(block.data, b"\n", block.lines)
+        if not whole or any(set(map(type, map(get, rows))) != _UNSET for get in self._goes_on):
             return None
-        if len(rows) != len(lines):
+        if not any(all(_told(rows, get) is wanted for get, wanted in terms) for terms in self._signature):
             return None
-        inner: list[bytes | None] = []
-        ends = self._ends
-        for text, plain in rows:
-            line = text.encode() if plain and type(text) is str else _bytes(text) if plain else None
-            if ends and line is not None:
-                if not text.endswith(ends):
+        texts = list(map(self._get, rows))
+        found = None if any(any(map(mark, rows)) for mark in self._marks) else self._plain(texts)
+        if found is not None:
+            return Inner(found, len(texts), lambda places: _outer(block, places, lambda k: texts[k].encode()))
+        inner = []
+        for text, row in zip(texts, rows, strict=True):
+            line = None if any(mark(row) for mark in self._marks) else _bytes(text)
+            if line is not None and self._ends:
+                if not line.endswith(self._ends):
                     return None
-                line = line.removesuffix(ends.encode())
+                line = line.removesuffix(self._ends)
             inner.append(line if line is not None and line[:1] == b"{" and b"\n" not in line else None)
+        return _inner(block, inner)
 
-        def outer(i: int) -> Any:
-            return msgspec.json.decode(lines[i])
+    def _plain(self, texts: Sequence[Any]) -> bytes | None:
+        """The lines inside, where each message is one, an object as far as its start shows."""
+        if self._ends not in (b"", b"\n") or set(map(type, texts)) != {str}:
+            return None
+        if self._ends and not all(map(methodcaller("endswith", "\n"), texts)):
+            return None
+        data = ("".join(texts) if self._ends else "\n".join((*texts, ""))).encode()
+        return data if data.count(b"\n") == len(texts) == data.count(b"\n{") + data.startswith(b"{") else None
 
-        return inner, outer
+
+def _inner(block: Block, inner: Sequence[bytes | None]) -> Inner | None:
+    """Lines of a block in which some may be odd; None where all are."""
+    held = [line for line in inner if line is not None]
+    if len(held) == len(inner):
+        return Inner(b"\n".join(held) + b"\n", len(held), lambda places: _outer(block, places, held.__getitem__))
+    at = [i for i, line in enumerate(inner) if line is not None]
+    odd = [i for i, line in enumerate(inner) if line is None]
+
+    def outer(places: Sequence[int]) -> list[Waiting]:
+        found = _outer(block, [at[k] for k in places], lambda _: b"")
+        return [(held[k], line) for k, (_, line) in zip(places, found, strict=True)]
+
+    left = [line for _, line in _outer(block, odd, lambda _: b"")]
+    return Inner(b"\n".join(held) + b"\n", len(held), outer, left) if held else None
+
+
+def _outer(block: Block, places: Sequence[int], inner: Callable[[int], bytes]) -> list[Waiting]:
+    """Lines of a block, each with what is inside."""
+    if not places:
+        return []
+    lines = block.data.split(b"\n")
+    starts = list(accumulate(map(len, lines), initial=block.offset))
+    return [(inner(i), (lines[i], block.first_line + i, starts[i] + i)) for i in places]
 
 
 def _bytes(found: Any) -> bytes | None:
+    if type(found) is str:
+        return found.encode()
     if type(found) is list:
         try:
             return bytes(found)
@@ -88,31 +176,27 @@ def _bytes(found: Any) -> bytes | None:
     return None
 
 
-def _struct_reader(wrapper: Wrapper) -> Callable[[bytes], list[tuple[Any, bool]]] | None:
-    """A parser of only the message and of what would make a line special; None where paths are no plain keys."""
-    steps = compile_path(wrapper.message[0])
-    special = [compile_path(path) for path, _ in wrapper.framing]
-    if any(s[0] in "[~*" for s in steps) or len(steps) > 2 or any(len(p) != 1 for p in special):
-        return None
-    text = str | list[Any] | dict[str, Any] | None
-    marked = [(f"mark{i}", p[0], Any) for i, p in enumerate(special)]
-    if len(steps) == 2:
-        inner = _struct("Inner", [("text", steps[1], text)])
-        kind = _struct("Outer", [("held", steps[0], inner | None), *marked])
-    else:
-        kind = _struct("Outer", [("text", steps[0], text), *marked])
-    decode = msgspec.json.Decoder(kind).decode_lines
-    marks = [f"mark{i}" for i in range(len(special))]
-
-    def read(data: bytes) -> list[tuple[Any, bool]]:
-        rows = decode(data)
-        texts = [r.text if len(steps) == 1 else (r.held.text if r.held is not None else None) for r in rows]
-        plain = [not any(getattr(r, m) for m in marks) for r in rows] if marks else [True] * len(rows)
-        return list(zip(texts, plain, strict=True))
-
-    return read
+def _nested(row: Any) -> Any:
+    return None if row.held is None else row.held.text
 
 
-def _struct(name: str, fields: Sequence[tuple[str, str, Any]]) -> Any:
-    made = [(attribute, kind, msgspec.field(name=key, default=None)) for attribute, key, kind in fields]
+def _told(rows: Sequence[Any], get: Callable[[Any], Any]) -> bool | None:
+    """Whether all rows have a key, or none; None where some have it."""
+    kinds = set(map(type, map(get, rows)))
+    return kinds != _UNSET if len(kinds) == 1 else None
+
+
+def _struct(name: str, fields: Sequence[tuple[str, str, Any]], known: Sequence[tuple[str, str]] = ()) -> Any:
+    """A type with values of these kinds, and keys of which only the presence counts."""
+    made: list[tuple[str, Any, Any]] = [(a, kind, msgspec.field(name=key, default=None)) for a, key, kind in fields]
+    seen = msgspec.Raw | msgspec.UnsetType
+    made += [(a, seen, msgspec.field(name=key, default=msgspec.UNSET)) for a, key in known]
     return msgspec.defstruct(name, made, gc=False)
+
+
+def _cut(wrapper: Wrapper) -> re.Pattern[bytes]:
+    """What is before an object on a line that is not continued."""
+    pattern = wrapper.pattern
+    for path, wanted in wrapper.goes_on:
+        pattern = pattern.replace(f"(?P<{path}>", f"(?!{re.escape(wanted)})(?P<{path}>")
+    return re.compile(rb"\n(?:" + re.sub(r"\(\?P<\w+>", "(?:", pattern).encode() + rb")(?=\{)", re.MULTILINE)

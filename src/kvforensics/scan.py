@@ -6,7 +6,7 @@ model as early as it can, and hands the rest to `normalise` in batches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kvforensics.decode import decode_unit, once
@@ -18,6 +18,7 @@ from kvforensics.layered import Found, Layered
 from kvforensics.model_id import ModelReader
 from kvforensics.openings import Event, Openings
 from kvforensics.peel import LEFT_OUT
+from kvforensics.peel_batch import Inner
 from kvforensics.raw import Extractor
 from kvforensics.scanned import Scanned, Setting, Tally
 from kvforensics.sieve import Held, Sieve
@@ -58,7 +59,6 @@ class Scanner:
         self._sieve = Sieve(setting, self.tally, self._reader)
         self._found: dict[int, Found] = {}
         self._layered: Layered | None = None
-        self._inside: Callable[[int], Found] | None = None
         if setting.layered:
             self._layered = Layered(self, setting.wrappers, setting.only, self._extractors, self._reader, setting.newline)
         self._texts: TextLane | None = None
@@ -82,7 +82,7 @@ class Scanner:
         if self._layered is not None:
             left = self._texts.take(block) if self._texts is not None and self._layered.is_closed else None
             if left is None:
-                self._layered.lines(block.split(newline), block.first_line, block.offset)
+                self._layered.lines(block, newline)
             for line, number, at in left or ():
                 self._layered.unit(line, number, at)
             return
@@ -117,8 +117,9 @@ class Scanner:
 
     def _take(self, near: Iterable[Near]) -> None:
         """Takes the lines that a lane leaves, and what it let pass where that is much."""
+        unit = self.unit if self._layered is None else self._layered.aside
         for line in near:
-            self.unit(*line)
+            unit(*line)
         if self._lane is not None and self._lane.is_full:
             self._sieve.passed(self._lane)
 
@@ -135,10 +136,7 @@ class Scanner:
     def unit(self, data: bytes, line: int, offset: int | None, context: Sequence[bytes] = ()) -> None:
         """One unit of bytes; `context`: see `envelope.Unit`."""
         if self._layered is not None:
-            if self._inside is None:
-                self._layered.unit(data, line, offset)
-            else:
-                self._layered.inside(self._inside(line))
+            self._layered.unit(data, line, offset)
             return
         if not data.strip():
             self.blanks()
@@ -175,17 +173,12 @@ class Scanner:
             self._found[place.line] = found
         self.value(value, place.line, place.offset, found.data or None, found.reasons)
 
-    def inner_lines(self, lines: list[bytes], found: Callable[[int], Found]) -> None:
-        """Lines of JSON that were inside lines of the source."""
-        self._inside = found
+    def inner_lines(self, inner: Inner) -> list[Near] | None:
+        """Lines of JSON that were inside lines of the source; those that are left, None where all are."""
         if self._lane is None:
-            for i, line in enumerate(lines):
-                self.unit(line, i, None)
-        else:
-            block = Block(b"\n".join(lines) + b"\n", 0, 0, len(lines))
-            for line, i, _ in (*self._lane.take(block, b"\n"), *self._lane.rest()):
-                self.unit(line, i, None)
-        self._inside = None
+            return None
+        self._take(self._lane.take(Block(inner.data, 0, 0, inner.count), b"\n", inner.outer))
+        return [*inner.left, *(line for _, line in inner.outer(sorted(self._lane.odd)))]
 
     def value(
         self, value: Any, line: int, offset: int | None, data: bytes | None, reasons: tuple[str, ...] = (),
