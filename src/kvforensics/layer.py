@@ -34,6 +34,7 @@ class Layer:
         self.prefix = re.compile(wrapper.pattern.encode()) if wrapper.pattern else None
         self._holds = wrapper.holds.encode()
         self.signature = tuple(tuple(_term(t) for t in terms) for terms in wrapper.signature)
+        self._plain = _keys_of(self.signature)
         paths = [steps for terms in self.signature for steps, wanted in terms if wanted]
         flat = {".".join(steps[:n]) for steps in paths for n in range(1, len(steps) + 1)}
         self.keys = flat.union(steps[0].split(".")[0] for steps in paths)
@@ -57,6 +58,8 @@ class Layer:
 
     def matches(self, value: Any) -> bool:
         """Whether a decoded value is of this layer."""
+        if self._plain is not None and type(value) is dict:
+            return any(value.keys() >= wanted and never.isdisjoint(value) for wanted, never in self._plain)
         return any(all(_present(value, steps) is wanted for steps, wanted in terms) for terms in self.signature)
 
     def of_list(self, values: list[Any]) -> Any:
@@ -203,6 +206,16 @@ def encoded(value: Any) -> bytes:
 
 def _term(term: str) -> tuple[Path, bool]:
     return (compile_path(term[1:]), False) if term.startswith("!") else (compile_path(term), True)
+
+
+def _keys_of(signature: Sequence[Sequence[tuple[Path, bool]]]) -> list[tuple[frozenset[str], frozenset[str]]] | None:
+    """For each alternative the keys that must be there, and those that must not; None where a path is no key."""
+    if any(len(steps) != 1 for terms in signature for steps, _ in terms):
+        return None
+    return [
+        (frozenset(s[0] for s, wanted in terms if wanted), frozenset(s[0] for s, wanted in terms if not wanted))
+        for terms in signature
+    ]
 
 
 def _present(value: Any, steps: Path) -> bool:
