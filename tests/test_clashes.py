@@ -68,6 +68,11 @@ def test_records_that_contradict_each_other_are_brought_back(tmp_path: Path, row
     assert [code for code, _ in told["warnings"]] == ["records_disagree"]
 
 
+def test_a_prompt_in_the_uncertain_band_is_brought_back_as_a_lower_threshold_would_count_it(tmp_path: Path) -> None:
+    rows = [{**ROW, "model": OTHER, "tokens_in": 681_280}, {**ROW, "tokens_in": 100}]
+    assert answers(written(tmp_path / "log.jsonl", [*PADDING, *rows]), "open")[0] == 2
+
+
 def test_two_attempts_with_a_small_prompt_bring_nothing_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     replayed = [{**ROW, "id": "y", "model": OTHER, "cached": True}, {**ROW, "id": "y"}]
     path = written(tmp_path / "log.jsonl", [*PADDING, {**ROW, "id": "z1"}, {**ROW, "id": "z2"}, *replayed])

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from kvforensics.case import Case, CheckOptions
+from kvforensics.slot_text import microseconds
 
 MODEL = "@cf/zai-org/glm-5.3"
 CLOUDFLARE = "https://api.cloudflare.com/client/v4/accounts/a/ai/v1"
@@ -460,3 +461,21 @@ def test_a_route_is_the_model_that_answered_in_small_records_too(tmp_path: Path)
     with Case() as case:
         outside = case.check(CheckOptions((str(tmp_path / "log.jsonl"),), workers=1)).summary["outside"]
     assert (outside["on_model"], outside["over_threshold"]) == (50, 50)
+
+
+@pytest.mark.parametrize(
+    "twice", ['"usage":{"prompt_tokens":700000,"prompt_tokens":7}', '"model":"gpt-4o","usage":{"prompt_tokens":700000}']
+)
+def test_a_key_given_twice_is_unknown_where_records_are_bare_and_behind_text(tmp_path: Path, twice: str) -> None:
+    behind = '2026-08-24T00:00:00Z INFO done {"model":"@cf/zai-org/glm-5.3","usage":{"prompt_tokens":100}}\n'
+    model = '"provider":"workers-ai","model":"@cf/zai-org/glm-5.3"'
+    bare = f'{{"started_at":"2026-09-02T10:00:00Z",{model},{twice},"status":200}}\n'
+    (tmp_path / "app.log").write_text(behind * 9 + bare)
+    with Case() as case:
+        found = case.check(CheckOptions((str(tmp_path / "app.log"),), workers=1))
+    assert [(r["line"], r["disposition"]) for r in found.findings.to_pylist()] == [(10, "possible")]
+    assert found.findings["reasons"].to_pylist()[0][0].startswith("repeated_key:")
+
+
+def test_a_duration_that_is_true_is_none() -> None:
+    assert microseconds(value=True, unit="s") is None

@@ -71,8 +71,9 @@ class Incident:
 
     @property
     def lowest_over(self) -> int:
-        """A prompt that is not over this many tokens is over no threshold of the incident."""
-        return min([self.prompt_tokens_over, *(n.prompt_tokens_over for n in self.nodes)])
+        """A prompt that is not over this many tokens is over no threshold of the incident, nor in an uncertain band."""
+        by_node = (limit for n in self.nodes for limit in (n.prompt_tokens_over, n.uncertain_from - 1))
+        return min(self.prompt_tokens_over, self.uncertain_from - 1, *by_node)
 
 
 def shipped_incidents() -> tuple[str, ...]:

@@ -171,7 +171,12 @@ class Scanner:
         place = found.place
         if found.layers or found.text_format or found.data is not place.raw:
             self._found[place.line] = found
-        self.value(value, place.line, place.offset, found.data or None, found.reasons)
+        reasons = found.reasons
+        if self._views and found.data:
+            read, names = once(found.data, value)
+            if names and decode_unit(found.data).value == value:
+                value, reasons = read, (*reasons, *names)
+        self.value(value, place.line, place.offset, found.data or None, reasons)
 
     def inner_lines(self, inner: Inner) -> list[Near] | None:
         """Lines of JSON that were inside lines of the source; those that are left, None where all are."""

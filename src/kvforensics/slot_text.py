@@ -55,6 +55,8 @@ def microseconds(value: Any, unit: str) -> str | None:
 
     A number is in the unit; a text may bring its own units, as Go writes it (`1m2.5s`, `350ms`).
     """
+    if type(value) is bool:
+        return None
     try:
         number = float(value) * UNITS[unit]
     except (TypeError, ValueError):
