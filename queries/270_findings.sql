@@ -1,8 +1,9 @@
 -- title: Findings
 -- question: Which records are not outside, and what is known of each?
 -- parameters: none
--- limits: The parts are those of the whole call for the record that carries it, and the record's own for a duplicate.
---   Parts that are not known are named in `reasons`, except for replays, whose own time and tokens do not count.
+-- limits: The parts are those of the whole call for the record that carries it, and the record's own for a duplicate. So is
+--   the tenant: where the record that carries a call names none, another record of the call may. Parts that are not known
+--   are named in `reasons`, except for replays, whose own time and tokens do not count.
 WITH kept AS (
     SELECT
         d.n, d.disposition, d.guessed, s.source, d.n & 1099511627775 AS line,
@@ -17,7 +18,7 @@ WITH kept AS (
         CASE WHEN d.disposition = 'excluded' THEN x.excluded_by ELSE [] END AS excluded_by,
         CASE WHEN d.disposition = 'duplicate' THEN o.source || ':' || (d.counted & 1099511627775) END AS duplicate_of,
         t.source || ':' || (v.repeats & 1099511627775) AS repeats,
-        c.tenant AS call_tenant
+        d.n = c.carrier AS carries, c.tenant AS call_tenant
     FROM dispositions AS d
     JOIN parts AS p ON p.n = d.n
     JOIN calls AS c ON c.call = d.call
@@ -32,7 +33,9 @@ SELECT
     r.source, r.line, r.byte_offset, r.byte_length, r.sha256, r.format, r.record_id, r.ids, r.started_earliest,
     r.started_latest, r.time_text, r.time_basis, r.model_text, r.provider_text, r.host_text, r.model_match,
     r.prompt_tokens_min, r.prompt_tokens_max, r.token_basis, r.completion_tokens, r.status, r.http_status, r.outcome,
-    r.error_status, r.has_output, r.tenant, r."key", r."user", r.client_ip, r.user_agent, r.tags, r.node, r.from_cache,
+    r.error_status, r.has_output,
+    CASE WHEN k.carries THEN k.call_tenant ELSE coalesce(r.tenant, k.call_tenant) END AS tenant,
+    r."key", r."user", r.client_ip, r.user_agent, r.tags, r.node, r.from_cache,
     coalesce(k.repeats, r.replay_of) AS replay_of,
     r.sample_interval,
     list_concat(coalesce(r.reasons, []), list_filter([
@@ -46,7 +49,7 @@ SELECT
             CASE WHEN k.served_disagrees THEN 'served: records_disagree' ELSE 'served: unknown' END END,
         CASE WHEN k.guessed THEN 'possible_duplicate_without_id' END
     ], lambda reason: reason IS NOT NULL)) AS reasons,
-    k.disposition, k.on_model, k.in_window, k.over_threshold, k.served, k.excluded_by, k.duplicate_of, k.call_tenant
+    k.disposition, k.on_model, k.in_window, k.over_threshold, k.served, k.excluded_by, k.duplicate_of
 FROM kept AS k
 JOIN records AS r ON r.source = k.source AND r.line = k.line
 ORDER BY k.n

@@ -47,9 +47,9 @@ _AUDITS = (
 class Judgement:
     """Findings in total order (every record that is not outside), counts, and warnings as (code, message).
 
-    `findings` has the canonical columns, then `disposition`, the four parts, `excluded_by`, `duplicate_of` and
-    `call_tenant`; `replay_of` and `duplicate_of` are `source:line` where the other record is in the evidence. `rounds` is
-    how often ties were followed. `context` are source and line of the records of other models that this leaned on.
+    `findings` has the canonical columns, then `disposition`, the four parts, `excluded_by` and `duplicate_of`; `tenant` is that
+    of the call, `replay_of` and `duplicate_of` are `source:line` where the other record is in the evidence. `rounds` is how
+    often ties were followed. `context` are source and line of the records of other models that this leaned on.
     """
 
     findings: pa.Table
