@@ -240,7 +240,7 @@ def test_every_field_is_read_from_every_container(tmp_path: Path, container: str
 def test_the_example_of_the_manual_reads_what_it_says(tmp_path: Path) -> None:
     section = (Path(__file__).parents[1] / "README.md").read_text().partition("## Home-made logs")[2].partition("\n## ")[0]
     (line,) = re.findall(r"```json\n(.*?)```", section, re.DOTALL)
-    (mapping,) = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)
+    mapping, *_ = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)
     (tmp_path / "app-1.jsonl").write_text(line)
     with Case() as case:
         path = written(tmp_path, mapping)
@@ -268,3 +268,25 @@ def test_a_mapping_may_name_its_container(tmp_path: Path) -> None:
     text = WHOLE.replace('keys = ["requestId", "usage"]', 'container = "csv"')
     assert load_mapping(written(tmp_path, text)).format.containers == ("csv",)
     assert len(load_mapping(written(tmp_path, WHOLE)).format.containers) == 4
+
+
+@pytest.mark.parametrize("table", ["fields", "match"])
+def test_a_length_of_sums_out_of_place_is_refused_with_where_it_belongs(tmp_path: Path, table: str) -> None:
+    text = WHOLE.replace(f"[{table}]\n", f'[{table}]\nbucket = "1d"\n')
+    with pytest.raises(UsageError) as refused:
+        load_mapping(written(tmp_path, text))
+    assert refused.value.exit_status == 2
+    line = text.splitlines().index('bucket = "1d"') + 1
+    assert str(refused.value).startswith(f"{tmp_path / 'map.toml'}:{line}: {table}.bucket ")
+    assert "at the top of the file" in str(refused.value)
+
+
+def test_the_sums_of_the_manual_are_read_as_sums(tmp_path: Path) -> None:
+    section = (Path(__file__).parents[1] / "README.md").read_text().partition("For sums over several requests")[2]
+    table, mapping = (re.findall(rf"```{kind}\n(.*?)```", section, re.DOTALL)[0] for kind in ("csv", "toml"))
+    (tmp_path / "sums.csv").write_text(table)
+    with Case() as case:
+        found = case.check(CheckOptions(paths=(str(tmp_path / "sums.csv"),), mappings=(written(tmp_path, mapping),)))
+    assert found.summary["ledger"]["records"] == 0
+    (sums,) = found.summary["estimate"]["aggregates"]
+    assert (sums["buckets"], sums["at_most"]["upper"]) == (1, 0)

@@ -20,6 +20,9 @@ from kvforensics.strict_toml import Table, read_toml
 SCHEMA = "kvforensics.mapping/1"
 UNITS = ("s", "ms", "us", "ns")
 _LENGTH = re.compile(r"[1-9][0-9]{0,5}[smhd]")
+_LENGTH_LIKE = re.compile(r"[0-9]+ *[A-Za-z]*")
+"""What somebody writes who means a length, where the name of a column is wanted."""
+_AT_THE_TOP = 'write bucket = "1d" at the top of the file, before the first [table], where it holds for every row'
 CONTAINERS = {"jsonl": "lines", "json": "json", "csv": "csv", "parquet": "parquet"}
 CACHE_RULES = ("inclusive", "exclusive", "unknown")
 _SLOTS_OF: dict[str, tuple[str, ...]] = {
@@ -62,6 +65,8 @@ def load_mapping(path: str) -> Mapping:
     root = read_toml(data, path, SCHEMA)
     root.known(("schema", "name", "match", "fields", "timezone", "bucket"))
     match = root.table("match", optional=True)
+    if "bucket" in match.values:
+        match.fail("bucket", "is out of place", _AT_THE_TOP)
     match.known(("source", "keys", "container"))
     keys = match.strings("keys", optional=True)
     fields = root.table("fields")
@@ -94,6 +99,8 @@ def _format(
     for key in fields.values:
         if key not in ("correlation", "timezone"):
             path = _field(fields, key, options)
+            if key == "bucket" and _LENGTH_LIKE.fullmatch(path.strip()):
+                fields.fail(key, f"names a column, and {path!r} looks like the length of a sum's time", _AT_THE_TOP)
             paths |= dict.fromkeys(_SLOTS_OF[key], (path,))
     if not paths:
         fields.fail("model", "is missing", "map at least a time, the model and the prompt tokens")
