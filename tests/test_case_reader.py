@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from case_on_disk import plain_case
 from kvforensics.case_reader import open_case
+from kvforensics.cli import main
 from kvforensics.errors import EvidenceError, UsageError
 from kvforensics.incident import load_incident
 
@@ -90,6 +92,24 @@ def test_a_table_that_is_missing_cut_or_a_link_is_broken_evidence(case: Path, tm
         path.symlink_to(case / "findings.parquet")
     with pytest.raises(EvidenceError):
         list(open_case(copy).findings())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("report", "CASE"), ("report", "CASE", "--tenant", "acme"), ("sql", "CASE"), ("export", "CASE", "OUT.csv", "--as", "csv"),
+     ("diff", "CASE", "CASE")],
+)  # fmt: skip
+def test_a_table_that_was_edited_ends_every_command_that_reads_it(
+    case: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    copy = changed(case, tmp_path / "case")
+    table = pq.read_table(copy / "findings.parquet")
+    pq.write_table(table.slice(1), copy / "findings.parquet")
+    places = {"CASE": str(copy), "OUT.csv": str(tmp_path / "out.csv")}
+    with pytest.raises(SystemExit) as ended:
+        main([places.get(word, word) for word in words])
+    assert ended.value.code == 13
+    assert "case/findings.parquet: differs from its digest in case.json" in capsys.readouterr().err
 
 
 def test_a_column_that_is_not_there_is_named(case: Path) -> None:

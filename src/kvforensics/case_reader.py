@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +44,15 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class StoredCase:
-    """A case folder that was opened: its folder and its `case.json`."""
+    """A case folder that was opened: its folder and its `case.json`.
+
+    A table is held against its digest before it is first read. `rejected.jsonl` is not, as a bundle keeps it without excerpts.
+    `checked` are the names that hold already.
+    """
 
     folder: Path
     document: Json
+    checked: set[str] = field(default_factory=set, compare=False, repr=False)
 
     @property
     def summary(self) -> Json:
@@ -63,7 +68,7 @@ class StoredCase:
 
     @property
     def files(self) -> Mapping[str, str]:
-        """Name and SHA-256 of each other file, as the case says; `verify` tells whether they hold."""
+        """Name and SHA-256 of each other file, as the case says; `intact` tells whether one holds, `verify` all."""
         files: Mapping[str, str] = self.document["files"]
         return files
 
@@ -147,7 +152,7 @@ class StoredCase:
                 raise EvidenceError(f"cannot be read: {error}", where=where) from error
 
     def _table(self, name: str) -> pq.ParquetFile:
-        path = self.path(f"{name}.parquet")
+        path = self.intact(f"{name}.parquet")
         try:
             return pq.ParquetFile(path, memory_map=False)
         except (pa.ArrowException, OSError) as error:
@@ -165,6 +170,18 @@ class StoredCase:
         # A link could lead out of the case, to a file that its digests say nothing about.
         if path.is_symlink() or not path.is_file():
             raise EvidenceError("is missing from the case", where=f"{self.folder.name}/{name}")
+        return path
+
+    def intact(self, name: str) -> Path:
+        """Where a file of the case lies. Raises `EvidenceError` where it is missing, or is not what its digest says."""
+        path = self.path(name)
+        if name not in self.checked and name in self.files:
+            with self._opened(name) as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+            if found != self.files[name]:
+                where = f"{self.folder.name}/{name}"
+                raise EvidenceError("differs from its digest in case.json", where=where, advice="run `kvforensics verify`")
+            self.checked.add(name)
         return path
 
 

@@ -25,11 +25,9 @@ def case_tables(case: StoredCase) -> dict[str, pa.Table | pads.Dataset]:
     """The tables by name: `findings`, `records`, `context`, `rejected`, `inputs`."""
     tables: dict[str, pa.Table | pads.Dataset] = {}
     for name in ("findings", "records", "context"):
-        path = case.folder / f"{name}.parquet"
-        if path.name not in case.files:
+        if f"{name}.parquet" not in case.files:
             continue
-        if path.is_symlink() or not path.is_file():
-            raise EvidenceError("is missing from the case", where=path.name)
+        path = case.intact(f"{name}.parquet")
         try:
             tables[name] = pads.dataset(path, format="parquet")
         except (pa.ArrowException, OSError) as error:

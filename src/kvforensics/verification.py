@@ -86,9 +86,9 @@ def verify(path: Path, trust: Trust | None = None) -> Verification:
     stages += [
         ("the chain of custody", lambda: _custody(path)),
         ("the digests of the case", lambda: _digests(open_case(case_folder), left_out, digests)),
-        ("findings and evidence fit together", lambda: _fit(open_case(case_folder), left_out, digests)),
-        ("the ledger adds up", lambda: _ledger(open_case(case_folder))),
-        ("the findings follow from the records", lambda: _judgement(open_case(case_folder), notes, checked)),
+        ("findings and evidence fit together", lambda: _fit(_held_already(case_folder), left_out, digests)),
+        ("the ledger adds up", lambda: _ledger(_held_already(case_folder))),
+        ("the findings follow from the records", lambda: _judgement(_held_already(case_folder), notes, checked)),
     ]
     for name, stage in stages:
         problems = _held(stage)
@@ -200,6 +200,12 @@ def _digests(case: StoredCase, left_out: list[str], digests: _Digests) -> Iterat
     told = case.document["incident"]
     if "text" in told and hashlib.sha256(told["text"].encode()).hexdigest() != told["sha256"]:
         yield Problem("case.json", "holds another incident file than its digest says")
+
+
+def _held_already(folder: Path) -> StoredCase:
+    """The case for the stages after its digests were checked, which need not be checked again."""
+    case = open_case(folder)
+    return StoredCase(case.folder, case.document, set(case.files))
 
 
 def _fit(case: StoredCase, left_out: list[str], digests: _Digests) -> Iterator[Problem]:
