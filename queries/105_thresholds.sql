@@ -8,7 +8,11 @@
 WITH keyed AS (
     SELECT
         source, line, started_earliest, started_latest,
-        lower(regexp_replace(node, ':[0-9]+$', '')) AS told,
+        -- A bare number is a rank inside a node, as engines log it, and tells no node unless the incident names it.
+        CASE
+            WHEN NOT regexp_full_match(node, '[0-9]+') OR node IN (SELECT t.node FROM node_thresholds AS t)
+                THEN lower(regexp_replace(node, ':[0-9]+$', ''))
+        END AS told,
         lower(regexp_extract(source, '[^/]*$')) AS file
     FROM records
     WHERE EXISTS (SELECT 1 FROM node_thresholds)
