@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from kvforensics.cli import main
@@ -38,6 +39,9 @@ def test_an_incident_from_an_audit_judges_each_request_by_its_node_and_time(tmp_
         "--from-audit", str(tmp_path / "prefill-1.log"),
     ])  # fmt: skip
     assert made.exit_code == 0, made.output
+    assert load_incident(str(incident)).id == f"{load_incident().id}-nodes"
+    assert load_incident(str(incident)).title == f"{load_incident().title}, by node"
+    assert f"({load_incident().id}-nodes)" in made.stdout
     assert [(n.prompt_tokens_over, n.uncertain_from) for n in load_incident(str(incident)).nodes] == [
         (681273, 681274), (899993, 899994), (949993, 949994),
     ]  # fmt: skip
@@ -84,3 +88,10 @@ def test_a_log_without_a_limit_gives_no_incident(tmp_path: Path) -> None:
     (tmp_path / "p.log").write_text(SETTINGS.format(day=7), encoding="utf-8")
     result = CliRunner().invoke(main, ["incidents", "new", "--from-audit", str(tmp_path / "p.log")])
     assert result.exit_code == 12
+
+
+def test_a_dash_as_the_name_of_a_new_incident_is_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["incidents", "new", "-"])
+    assert result.stdout.startswith("schema = ")
+    assert list(tmp_path.iterdir()) == []

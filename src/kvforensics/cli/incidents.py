@@ -9,7 +9,15 @@ import click
 from kvforensics.cli import emit
 from kvforensics.cli.check import choice
 from kvforensics.errors import UsageError
-from kvforensics.incident import DEFAULT_INCIDENT, Incident, NodeThreshold, load_incident, shipped_incidents, template
+from kvforensics.incident import (
+    DEFAULT_INCIDENT,
+    Incident,
+    NodeThreshold,
+    load_incident,
+    parse_incident,
+    shipped_incidents,
+    template,
+)
 from kvforensics.instant import rfc3339
 
 SHOWN = 5
@@ -61,7 +69,7 @@ def validate(file: str) -> None:
 def new(file: str | None, logs: tuple[str, ...], base: str, timezone: tuple[str, ...]) -> None:
     """Write an incident file to FILE, or to standard output: a commented one to start from, or one from engine logs."""
     text = _from_audit(logs, base, timezone) if logs else template()
-    if file is None:
+    if file is None or file == "-":
         emit(text)
         return
     try:
@@ -72,6 +80,8 @@ def new(file: str | None, logs: tuple[str, ...], base: str, timezone: tuple[str,
     except OSError as error:
         raise UsageError(f"cannot be written ({error.strerror})", where=file) from error
     emit(f"written: edit it, then run `kvforensics incidents validate {file}`")
+    if logs:
+        emit(f"Its id and title are its own ({parse_incident(text.encode(), file).id}); change them as you like.")
 
 
 def _from_audit(logs: tuple[str, ...], base: str, timezone: tuple[str, ...]) -> str:

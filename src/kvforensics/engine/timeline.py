@@ -13,6 +13,8 @@ from kvforensics.instant import rfc3339
 from kvforensics.strict_toml import MAX_NUMBER
 
 NOT_TOLD = 12
+SUFFIX = "-nodes"
+_LONGEST_ID = 100
 HOUR_US = 3_600_000_000
 
 
@@ -40,8 +42,9 @@ def incident_text(nodes: Sequence[Node], base: Incident) -> str:
     context = base.context_length if base.context_length and base.context_length > over else None
     lines = [
         f'schema = "{SCHEMA}"',
-        f"id = {_quoted(base.id)}",
-        f"title = {_quoted(base.title)}",
+        f"# Not the id of {base.id}, as its thresholds are others.",
+        f"id = {_quoted(own_id(base))}",
+        f"title = {_quoted(f'{base.title}, by node')}",
         "",
         "[window]",
         f"start = {rfc3339(base.start_us)}",
@@ -72,6 +75,11 @@ def incident_text(nodes: Sequence[Node], base: Incident) -> str:
     for node in prefills:
         lines += ["", *_entry(node, nodes)]
     return "\n".join(lines) + "\n"
+
+
+def own_id(base: Incident) -> str:
+    """The id of the incident that an audit makes of `base`: another one, so that no case of it is taken for one of `base`."""
+    return base.id[: _LONGEST_ID - len(SUFFIX)] + SUFFIX
 
 
 def restarts_in_doubt(nodes: Sequence[Node]) -> tuple[str, ...]:
