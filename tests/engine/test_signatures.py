@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from kvforensics.cli import main
-from kvforensics.engine.signatures import RELIABILITY, Signatures, signatures
+from kvforensics.engine.signatures import NAMES, RELIABILITY, Signatures, signatures
 from simulation import engine, logs
 
 
@@ -73,12 +73,13 @@ def test_both_sides_prove_every_affected_request_and_invent_none(tmp_path: Path)
 
 
 def test_every_signature_has_a_reliability_and_the_text_names_the_bound(tmp_path: Path) -> None:
-    assert list(RELIABILITY) == [f"S{n}" for n in range(1, 16)]
+    assert list(RELIABILITY) == [f"S{n}" for n in range(1, 16)] == list(NAMES)[:-1]
     incident = simulated(tmp_path, 1)
     result = CliRunner().invoke(main, ["signatures", str(tmp_path)])
     assert result.exit_code == 10
     count = len(incident.affected)
     assert result.stdout.startswith(f"At least {count} affected request{' is' if count == 1 else 's are'} proved.")
+    assert "  S2     unequal page counts: " in result.stdout
 
 
 def test_what_no_engine_log_can_tell_is_said_and_weak_signs_prove_nothing(tmp_path: Path) -> None:
@@ -98,3 +99,8 @@ def test_what_no_engine_log_can_tell_is_said_and_weak_signs_prove_nothing(tmp_pa
     assert [text[:3] for text in found.not_told] == ["S11", "S12", "S13"]
     weak = signatures((str(tmp_path / "x.log"),))
     assert (weak.certain, weak.exit_status) == (0, 12)
+
+
+def test_logs_of_no_engine_are_told_once_what_was_not_asked(tmp_path: Path) -> None:
+    (tmp_path / "x.log").write_text("nothing of an engine\n", encoding="utf-8")
+    assert [text[:3] for text in signatures((str(tmp_path / "x.log"),)).not_asked] == ["S2 ", "S5 "]

@@ -21,6 +21,15 @@ QUERIES = (
     "411_rejections", "412_unequal_pages", "413_empty_prefills", "415_population", "417_too_fast", "418_stub_batches",
     "421_plain_successes", "422_witnesses", "423_refused_at_gateway", "424_needs_review",
 )  # fmt: skip
+NAMES = {
+    "S1": "rejection error lines", "S2": "unequal page counts", "S3": "one token in prefill's request log",
+    "S4": "one token in prefill's time statistics", "S5": "answered over the limit", "S6": "nothing cached",
+    "S7": "answers that began too soon", "S8": "prefill batches of one page", "S9": "prompt tokens that prefill never saw",
+    "S10": "one page for a long prompt", "S11": "how answers open", "S12": "plain successes at the gateway",
+    "S13": "refusals at the gateway", "S14": "canary violations", "S15": "checksum mismatches",
+    "review": "prompts cut in silence",
+}  # fmt: skip
+"""What each sign is, in a few words."""
 RELIABILITY = {
     "S1": "high precision on a vulnerable prefill; poor recall with attention DP: a lower bound",
     "S2": "high precision and full recall for sparse-attention models over Mooncake (0.5.11 to 0.5.19); no identities",
@@ -78,7 +87,7 @@ class Signatures:
             "schema": SCHEMA,
             "affected_at_least": self.certain,
             "signatures": [
-                {"signature": kind, "reliability": RELIABILITY.get(kind.split("+")[0], "needs review"),
+                {"signature": kind, "name": named(kind), "reliability": RELIABILITY.get(kind.split("+")[0], "needs review"),
                  "count": sum(r["signature"] == kind and r["reading"] != "refused" for r in self.rows),
                  "refused": sum(r["signature"] == kind and r["reading"] == "refused" for r in self.rows)}
                 for kind in kinds
@@ -116,11 +125,11 @@ def signatures(
             asked = query(stem)
             wanted = {name: given[name] for name in asked.parameters}
             if stem == "415_population" and limits.low is None:
-                not_asked.append("S5: the first rejected length is not told (--first-rejected)")
+                not_asked.append(f"S5 {NAMES['S5']}: the first rejected length is not told (--first-rejected)")
                 continue
             rows += store.run(asked, wanted).to_pylist()
-            if "page_size" in wanted and page is None:
-                not_asked.append("S2: lengths are not told, as the page size is not (--page-size)")
+            if stem == "412_unequal_pages" and page is None:
+                not_asked.append(f"S2 {NAMES['S2']}: lengths are not told, as the page size is not (--page-size)")
         drift = store.run(query("419_token_drift")).to_pylist()
         alike = store.run(query("430_look_alikes")).to_pylist()
         (requests,) = store.run(query("405_joined_requests")).to_pylist()
@@ -131,6 +140,11 @@ def signatures(
     )  # fmt: skip
 
 
+def named(signature: str) -> str:
+    """What a sign, or several that stand together (`S5+S6`), is in a few words."""
+    return " and ".join(NAMES[one] for one in signature.split("+"))
+
+
 def _by_number(signature: str) -> tuple[int, str]:
     number = signature.split("+", maxsplit=1)[0].removeprefix("S")
     return (int(number) if number.isdigit() else 99, signature)
@@ -138,12 +152,12 @@ def _by_number(signature: str) -> tuple[int, str]:
 
 def _not_told(seen: set[str], requests: dict[str, int]) -> Iterator[str]:
     """What no line of these logs can tell, whatever the deployment is."""
-    yield "S11: how answers open needs the answers (kvforensics content --affected)"
-    yield "S12: a success at the client or gateway looks the same, affected or not"
+    yield f"S11 {NAMES['S11']}: needs the answers (kvforensics content --affected)"
+    yield f"S12 {NAMES['S12']}: a success looks the same, affected or not"
     if "S13" not in seen:
-        yield "S13: no refusal at a gateway is in these logs, which proves nothing"
+        yield f"S13 {NAMES['S13']}: none is in these logs, which proves nothing"
     if requests["prefill_batches"] == 0:
-        yield "S8: no prefill batch of one request is in these logs; some releases print none"
+        yield f"S8 {NAMES['S8']}: no batch of one request is in these logs; some releases print none"
 
 
 def _only(values: Sequence[int | None]) -> int | None:

@@ -22,7 +22,8 @@ def signatures_text(document: Json) -> str:
     lines = [proved if least else "No affected request is proved; that is no proof that there was none.", ""]
     for found in document["signatures"]:
         refused = f" ({found['refused']:,} refused)" if found["refused"] else ""
-        lines += _wrapped(f"{found['count']:,}{refused}: {found['reliability']}", f"  {found['signature']:<7}", " " * 9)
+        what = f"{found['name']}: {found['count']:,}{refused}; {found['reliability']}"
+        lines += _wrapped(what, f"  {found['signature']:<7}", " " * 9)
     for text in document["not_asked"]:
         lines += _wrapped(f"not asked: {text}", "  ", "    ")
     for text in document["not_told"]:
@@ -35,7 +36,7 @@ def signatures_text(document: Json) -> str:
         )  # fmt: skip
     if drift := document["token_drift"]:
         unseen = (
-            f"{counted(drift['stub_drift'], 'prompt token')} that prefill never saw, over {counted(drift['rooms'], 'room')}"
+            f"prompt tokens that prefill never saw: {drift['stub_drift']:,}, over {counted(drift['rooms'], 'room')}"
         )
         lines += _wrapped(unseen, "  S9     ", " " * 9)
     if document["rows"]:
