@@ -258,3 +258,10 @@ def test_what_was_stated_and_fits_no_log_is_told(log: str, tmp_path: Path) -> No
     assert "mapping ours took no record" in told[4]
     fitting = run("check", log, "--timezone", "app*=UTC", "--sample-rate", "app.jsonl=1%")
     assert "matched_nothing" not in fitting.stderr
+
+
+@pytest.mark.parametrize(("field", "warned"), [("nonesuch", True), ("request_id", False), ("key", True), ("tenant", False)])
+def test_a_tenant_field_that_is_nowhere_is_told(log: str, field: str, warned: bool) -> None:
+    told = run("check", log, "--tenant-by", field).stderr
+    assert ("[tenant_by_matched_nothing]" in told) is warned
+    assert (repr(field) in told) is warned

@@ -33,7 +33,7 @@ from kvforensics.scanned import Keep
 from kvforensics.sealed import PrivateKey, load_private_keys
 from kvforensics.sizing import SizingOptions
 from kvforensics.summary import summarise
-from kvforensics.unmatched import stated, unmatched
+from kvforensics.unmatched import stated, unmatched, without_tenant
 from kvforensics.verdict import Verdict
 
 CASE_SCHEMA = "kvforensics.case/1"
@@ -141,6 +141,8 @@ class Case:
             spool=spool, memory_bytes=options.memory_bytes, threads=options.workers or None,
         )  # fmt: skip
         coverage, judgement = appraisal.coverage, appraisal.judgement
+        unnamed = without_tenant(options.tenant_by, judgement.findings["tenant"])
+        ingested = replace(ingested, warnings=(*ingested.warnings, *unnamed))
         verdict = verdict_of(ingested, judgement, coverage, assume_complete=options.assume_complete)
         summary = summarise(
             incident, rules, ingested, coverage, judgement, verdict, assume_complete=options.assume_complete,

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from kvforensics.globs import fits
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from kvforensics.mapping import Mapping
     from kvforensics.observed import InputReport
     from kvforensics.sizing import SizingOptions
@@ -40,3 +42,9 @@ def unmatched(
     for mapping in mappings:
         if mapping.format.name not in names:
             yield "mapping_matched_nothing", f"mapping {mapping.format.name} took no record; see its [match] and its [fields]"
+
+
+def without_tenant(tenant_by: str | None, tenants: pa.ChunkedArray) -> Iterator[tuple[str, str]]:
+    """A warning where the field that should name the tenant is in no finding; `tenants` are those of the findings."""
+    if tenant_by is not None and len(tenants) == tenants.null_count > 0:
+        yield "tenant_by_matched_nothing", f"--tenant-by: the field {tenant_by!r} is in no flagged record; none has a tenant"
