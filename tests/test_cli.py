@@ -92,6 +92,7 @@ def test_a_log_can_come_from_standard_input(log: str) -> None:
         ("--timezone", "Mars/Base"),
         ("--timezone", "=UTC"),
         ("--format", "no-such-format"), ("--memory", "lots"), ("--workers", "0"), ("--keep", "some"),
+        ("--assume-independent",),
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_ends_with_status_2_and_one_plain_complaint(log: str, arguments: tuple[str, ...]) -> None:

@@ -106,4 +106,6 @@ def test_the_advice_fits_the_verdict() -> None:
     assert "Nothing more to do" in verdict_text(summary(verdict="not_exposed"), [])
     assert "Nothing more to do" not in verdict_text(SUMMARY, [])
     assert "--case DIR" in verdict_text(SUMMARY, [])
-    assert "findings.jsonl" in verdict_text(SUMMARY, [], case="case-1")
+    kept, left = (" ".join(verdict_text(SUMMARY, [], case="case-1", evidence=e).split()) for e in (True, False))
+    assert "findings.jsonl) and its raw bytes (evidence)" in kept
+    assert "findings.jsonl), but no raw bytes" in left

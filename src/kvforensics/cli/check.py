@@ -55,6 +55,8 @@ def command(**given: Any) -> int:
 
     Exit status: 0 not exposed, 10 exposed, 11 possibly exposed, 12 undetermined, 13 evidence broken, 2 usage error.
     """
+    if given["assume_independent"] and given["two_sources"] is None:
+        raise UsageError("is about two logs", where="--assume-independent", advice="name them with --two-sources GLOB,GLOB")
     choices = {key: tuple(choice(text) for text in given[key]) for key in ("timezone", "formats")}
     memory = parse_size(given["memory"]) if given["memory"] else None
     get_ready(given["paths"], given["workers"] or 0)
@@ -101,7 +103,7 @@ def command(**given: Any) -> int:
     if given["as_json"]:
         emit(json.dumps(result.summary, indent=2, ensure_ascii=True))
     else:
-        emit(verdict_text(result.summary, result.top, case=given["case_dir"]))
+        emit(verdict_text(result.summary, result.top, case=given["case_dir"], evidence=not given["no_evidence"]))
     return result.exit_status
 
 

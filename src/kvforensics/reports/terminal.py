@@ -30,7 +30,7 @@ _HEADLINES = {
 Json = Mapping[str, Any]
 
 
-def verdict_text(summary: Json, findings: Sequence[Json], *, case: str | None = None) -> str:
+def verdict_text(summary: Json, findings: Sequence[Json], *, case: str | None = None, evidence: bool = True) -> str:
     """The whole text. `findings` are the ones to show, most serious first; `case` is the folder that was written."""
     blocks = [
         _paragraph(f"{_HEADLINES[summary['verdict']]} {_sentence(summary)}"),
@@ -40,7 +40,7 @@ def verdict_text(summary: Json, findings: Sequence[Json], *, case: str | None = 
         _unread(summary),
         _coverage(summary),
         _assumptions(summary),
-        ["Next", *(line for step in next_steps(summary, case) for line in _bullet(step))],
+        ["Next", *(line for step in next_steps(summary, case, evidence=evidence) for line in _bullet(step))],
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 

@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 
-def next_steps(summary: Mapping[str, Any], case: str | None) -> tuple[str, ...]:
-    """Short advice for the verdict, the most urgent first. `case` is the case folder, where one was written."""
-    return tuple(_steps(summary, case))
+def next_steps(summary: Mapping[str, Any], case: str | None, *, evidence: bool = True) -> tuple[str, ...]:
+    """Short advice for the verdict, the most urgent first.
+
+    `case` is the case folder, where one was written; `evidence` is whether it keeps the raw bytes of flagged records.
+    """
+    return tuple(_steps(summary, case, evidence=evidence))
 
 
-def _steps(summary: Mapping[str, Any], case: str | None) -> Iterator[str]:
+def _steps(summary: Mapping[str, Any], case: str | None, *, evidence: bool) -> Iterator[str]:
     verdict = summary["verdict"]
     if not summary["complete"]:
         yield "Some evidence was not read (see above): get a whole copy of it, or leave it out on purpose."
@@ -34,5 +37,7 @@ def _steps(summary: Mapping[str, Any], case: str | None) -> Iterator[str]:
         yield "Nothing more to do, as long as these are all the logs there are."
     if case is None:
         yield "Add --case DIR to keep the findings and their evidence."
-    else:
+    elif evidence:
         yield "The case folder holds every finding (findings.jsonl) and its raw bytes (evidence)."
+    else:
+        yield "The case folder holds every finding (findings.jsonl), but no raw bytes: keep the logs."
