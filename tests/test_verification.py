@@ -65,6 +65,9 @@ def test_a_case_and_a_bundle_as_they_were_made_are_verified(case: StoredCase, bu
         assert (found.problems, found.exit_status) == ((), 0)
         assert found.checked[-1] == "the findings follow from the records"
         assert found.checked[-2] == "coverage, verdict and estimate follow from what the case keeps"
+        assert not any("signature" in name or "time stamp" in name for name in found.checked)
+    with pytest.raises(UsageError, match="only bundles are signed"):
+        verify(case.folder, Trust(signers=bundle / "bagit.txt"))
 
 
 def test_one_flipped_byte_anywhere_in_a_bundle_is_found(keys: Path, tmp_path: Path) -> None:
@@ -73,6 +76,7 @@ def test_one_flipped_byte_anywhere_in_a_bundle_is_found(keys: Path, tmp_path: Pa
     write_bundle(small, signed, BundleOptions(by="A. Person", key=keys / "lead"))
     trust = Trust(signers=keys / "signers", identity="lead@example.com")
     assert verify(signed, trust).problems == ()
+    assert "the signature" in verify(signed, trust).checked
     for name, data in files(signed).items():
         for at in sorted({0, len(data) // 2, len(data) - 1} if data else ()):
             path = signed / name

@@ -78,11 +78,16 @@ def verify(path: Path, trust: Trust | None = None) -> Verification:
     if is_bag:
         stages += [
             ("the bag: every file is listed and has its digests", lambda: _bag(path, digests)),
-            ("signature and time stamp", lambda: _seals(path, trust or Trust(), notes)),
+            (_sealed_by(path), lambda: _seals(path, trust or Trust(), notes)),
             ("what the bundle says about itself", lambda: _about(path, left_out, notes, digests)),
         ]
     elif not (path / "case.json").exists():
         raise UsageError("is neither a case folder nor a bundle", where=str(path))
+    elif trust is not None and trust != Trust():
+        raise UsageError(
+            "is a case folder, and only bundles are signed and time-stamped", where=str(path),
+            advice="leave out --signers, --identity and --tsa-ca, or verify the bundle",
+        )  # fmt: skip
     stages += [
         ("the chain of custody", lambda: _custody(path)),
         ("the digests of the case", lambda: _digests(open_case(case_folder), left_out, digests)),
@@ -132,6 +137,12 @@ def _held(stage: Callable[[], Iterable[Problem]]) -> tuple[Problem, ...]:
         return (Problem(Path(str(error.filename or "")).name, error.strerror or type(error).__name__),)
     except STUMBLES as error:
         return (Problem("case.json", f"is not built as a case is ({type(error).__name__})"),)
+
+
+def _sealed_by(folder: Path) -> str:
+    """What vouches for a bundle, as far as it is there."""
+    named = {SIGNATURE: "the signature", REPLY: "the time stamp"}
+    return " and ".join(text for name, text in named.items() if (folder / name).exists()) or "the time-stamp request"
 
 
 def _seals(folder: Path, trust: Trust, notes: list[str]) -> Iterator[Problem]:
