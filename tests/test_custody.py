@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -36,6 +37,14 @@ def test_what_was_not_said_is_null() -> None:
     (entry,) = read_chain(extended(b"", Handling(actor="A", action="received", item_sha256=ITEM)))
     assert entry["time_utc"] is None
     assert entry["from"] is None
+
+
+def test_an_entry_earlier_than_the_last_is_refused() -> None:
+    later = Handling(actor="D", action="received", item_sha256=ITEM, time_utc="2026-09-10T08:00:00.5Z")
+    longer = extended(chain(), later)
+    with pytest.raises(UsageError, match="earlier than the last entry"):
+        extended(longer, replace(later, time_utc="2026-09-10T08:00:00Z"))
+    assert len(read_chain(extended(extended(longer, replace(later, time_utc=None)), later))) == 6
 
 
 @given(st.data())

@@ -53,8 +53,17 @@ def utc(text: str) -> str:
 
 
 def extended(chain: bytes, handling: Handling) -> bytes:
-    """The chain with one entry more. Raises `EvidenceError` where it is broken already."""
+    """The chain with one entry more.
+
+    Raises `EvidenceError` where it is broken already, `UsageError` where the entry is earlier than one before it.
+    """
     entries = read_chain(chain)
+    told = [entry["time_utc"] for entry in entries if isinstance(entry["time_utc"], str)]
+    if handling.time_utc is not None and told and _moment(handling.time_utc) < _moment(told[-1]):
+        raise UsageError(
+            f"{handling.time_utc} is earlier than the last entry, {told[-1]}", where=FILE,
+            advice="give the time of this handling, and say in a --note what was told late",
+        )  # fmt: skip
     said = asdict(handling)
     entry: dict[str, Any] = {
         "seq": len(entries) + 1,
@@ -101,6 +110,13 @@ def stored_chain(folder: Path) -> bytes:
     if path.stat().st_size > LARGEST:
         raise EvidenceError("is too large to be a chain of custody", where=FILE)
     return path.read_bytes()
+
+
+def _moment(text: str) -> dt.datetime:
+    try:
+        return dt.datetime.fromisoformat(text).astimezone(dt.UTC)
+    except ValueError as error:
+        raise EvidenceError("does not tell a time", where=FILE) from error
 
 
 def _last_digest(chain: bytes) -> str | None:
