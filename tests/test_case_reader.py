@@ -112,6 +112,16 @@ def test_a_table_that_was_edited_ends_every_command_that_reads_it(
     assert "case/findings.parquet: differs from its digest in case.json" in capsys.readouterr().err
 
 
+def test_a_bundle_is_told_where_its_case_lies(case: Path, tmp_path: Path) -> None:
+    inner = tmp_path / "bag/data/case"
+    inner.parent.mkdir(parents=True)
+    changed(case, inner)
+    (tmp_path / "bag/bagit.txt").write_text("BagIt-Version: 1.0\n")
+    with pytest.raises(UsageError, match=r"is a bundle.*data/case"):
+        open_case(tmp_path / "bag")
+    assert open_case(inner).count("findings") > 0
+
+
 def test_a_column_that_is_not_there_is_named(case: Path) -> None:
     with pytest.raises(EvidenceError, match="no_such_column"):
         list(open_case(case).findings(["no_such_column"]))

@@ -206,6 +206,8 @@ def open_case(folder: Path) -> StoredCase:
     """
     path = folder / "case.json"
     if not folder.is_dir() or path.is_symlink() or not path.is_file():
+        if (folder / "bagit.txt").is_file() and (folder / "data/case/case.json").is_file():
+            raise UsageError("is a bundle, no case folder", where=str(folder), advice=f"its case is {folder / 'data/case'}")
         raise UsageError("is no case folder", where=str(folder), advice="make one with `kvforensics check --case DIR`")
     where = f"{folder.name}/case.json"
     try:

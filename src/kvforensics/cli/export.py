@@ -137,7 +137,9 @@ def _public(case: Any, target: Path, given: dict[str, Any]) -> list[str]:
     names = None if given["key"] is None else Pseudonyms(load_key(given["key"]), given["recipients"])
     options = PublicOptions(given["limit"], names, given["recipients"], given["marking"])
     tables = write_public(case, target, options)
-    return [f"{terminal(str(target))}: {tables} files; counts from 1 to {given['limit'] - 1} are hidden"]
+    most = given["limit"] - 1
+    hidden = "counts of 1" if most == 1 else f"counts from 1 to {most}"
+    return [f"{terminal(str(target))}: {tables} files; {hidden} are hidden"]
 
 
 def _date(text: str | None) -> str | None:
