@@ -269,7 +269,36 @@ def test_a_tenant_that_the_case_does_not_name_gets_no_notice(plain: Path) -> Non
 
 
 def test_a_tenant_whose_requests_are_all_outside_is_told_so(plain: Path) -> None:
-    assert b"none of your requests was affected" in told(plain, "html", tenant="team-91")
+    text = told(plain, "markdown", tenant="team-91").decode()
+    assert "none of your requests was affected" in text
+    assert "listed above" not in text
+    assert "do not say who sent them" not in text
+
+
+@pytest.fixture(scope="module")
+def unsaid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A flagged record that names nobody, one that a rule takes out, and one of another tenant."""
+    folder = tmp_path_factory.mktemp("unsaid")
+    rule = folder / "rules.toml"
+    rule.write_text(
+        'schema = "kvforensics.exclusions/1"\n[[rule]]\nid = "qa-of-acme"\ncategory = "test"\nreason = "qa"\n'
+        'approved_by = "me"\nrequest_id = "request-00001"\n'
+    )
+    records = [
+        call(1, tenant="acme"), call(2, tenant=None, api_key=None), call(3, tenant="other"),
+        call(4, tenant="calm", usage={"prompt_tokens": 5, "completion_tokens": 1}),
+    ]  # fmt: skip
+    return make_case(folder / "case", write_logs(folder / "logs", records), exclusions=(str(rule),))
+
+
+def test_a_notice_says_that_flagged_records_may_be_anybodys_and_that_a_rule_left_out_the_tenants_own(unsaid: Path) -> None:
+    texts = {name: told(unsaid, "markdown", tenant=name).decode() for name in ("acme", "calm", "other")}
+    for name, text in texts.items():
+        assert "do not say who sent them" in text
+        assert "none of your requests was affected" not in text
+        assert ("1 request of yours that is or may be affected is left out by a stated rule" in text) == (name == "acme")
+        assert ("listed above" in text) == (name == "other")
+        assert "qa" not in text
 
 
 def test_the_worksheet_has_bounds_a_method_and_a_time_and_leaves_people_blank(plain: Path) -> None:

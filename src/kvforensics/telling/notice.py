@@ -6,6 +6,7 @@ another's name), no key and no address (they may be shared). How the fault came 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -40,11 +41,17 @@ _CERTAINTY = {"affected": "yes", "possible": "possibly", "replay": "possibly (an
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """One tenant's flagged requests: how many of each kind, and the first of them."""
+    """One tenant's flagged requests: how many of each kind, and the first of them.
+
+    `left_out` are those that an exclusion rule took out; `unnamed` says that some flagged records of the case name no tenant,
+    so that they can be anybody's.
+    """
 
     tenant: str
     counts: Mapping[str, int]
     findings: tuple[Json, ...]
+    left_out: int
+    unnamed: bool
 
 
 def flagged_tenants(case: StoredCase) -> tuple[str, ...]:
@@ -67,9 +74,22 @@ def collect(case: StoredCase, tenants: frozenset[str]) -> dict[str, Own]:
         counts[tenant][disposition] += 1
         if len(kept[tenant][disposition]) < SHOWN:
             kept[tenant][disposition].append(finding)
+    left_out, unnamed = _not_listed(case)
     return {
-        t: Own(t, counts[t], tuple(f for name in FLAGGED for f in kept[t][name])[:SHOWN]) for t in sorted(tenants)
+        t: Own(t, counts[t], tuple(f for name in FLAGGED for f in kept[t][name])[:SHOWN], left_out[t], unnamed)
+        for t in sorted(tenants)
     }
+
+
+def _not_listed(case: StoredCase) -> tuple[Counter[str | None], bool]:
+    """How many findings of each tenant a rule took out, and whether a flagged record names no tenant."""
+    left_out: Counter[str | None] = Counter()
+    unnamed = False
+    for batch in case.findings(["tenant", "disposition"]):
+        for row in batch.to_pylist():
+            left_out[row["tenant"]] += row["disposition"] == "excluded"
+            unnamed |= row["tenant"] is None and row["disposition"] in FLAGGED
+    return left_out, unnamed
 
 
 def own_findings(case: StoredCase, tenants: frozenset[str]) -> Iterator[Json]:
@@ -91,7 +111,6 @@ def known_tenant(case: StoredCase, tenant: str) -> None:
 def notice_page(case: StoredCase, own: Own, more: tuple[Section, ...] = ()) -> Page:
     """The notice for one tenant; `more` stands behind its requests."""
     summary, incident = case.summary, case.incident()
-    affected, possible = own.counts["affected"], own.counts["possible"] + own.counts["replay"]
     return Page(
         kind="notice",
         title="Notice about your requests",
@@ -99,11 +118,11 @@ def notice_page(case: StoredCase, own: Own, more: tuple[Section, ...] = ()) -> P
         verdict="",
         facts=tuple(_facts(own, incident)),
         sections=(
-            Section("answer", "What we found", tuple(_found(affected, possible))),
+            Section("answer", "What we found", tuple(_found(own))),
             Section("happened", "What happened", tuple(_happened(incident))),
             Section("requests", "Your requests", tuple(_requests(own))),
             *more,
-            Section("next", "What you can do", (Bullets(_NEXT),)),
+            Section("next", "What you can do", (Bullets(tuple(_next(own))),)),
             Section("limits", "What we cannot tell you", (Bullets(_LIMITS),)),
             Section("glossary", "Words used here", (Terms(NOTICE_TERMS),)),
         ),
@@ -116,7 +135,8 @@ def _facts(own: Own, incident: Incident | None) -> Iterator[tuple[str, Line]]:
         yield "Time in question (UTC)", (f"{rfc3339(incident.start_us)} to {rfc3339(incident.uncertain_until_us)}",)
 
 
-def _found(affected: int, possible: int) -> Iterator[Block]:
+def _found(own: Own) -> Iterator[Block]:
+    affected, possible = own.counts["affected"], own.counts["possible"] + own.counts["replay"]
     if affected:
         more = f" {possible:,} more may be." if possible else ""
         were = "was" if affected == 1 else "were"
@@ -132,8 +152,26 @@ def _found(affected: int, possible: int) -> Iterator[Block]:
             f"None of your requests is known to be affected. For {counted(possible, 'answer')} our logs do not tell "
             f"whether {they_were}.",
         ), "lead")  # fmt: skip
+    elif own.left_out or own.unnamed:
+        yield Paragraph(("No request is counted as yours and affected, but please read what follows.",), "lead")
     else:
         yield Paragraph(("In the logs that were read, none of your requests was affected.",), "lead")
+    yield from _besides(own)
+
+
+def _besides(own: Own) -> Iterator[Block]:
+    """What keeps the list from being all that can concern the tenant."""
+    if own.left_out:
+        are, them = ("is", "it") if own.left_out == 1 else ("are", "them")
+        yield Paragraph((
+            f"{counted(own.left_out, 'request')} of yours that {are} or may be affected {are} left out by a stated rule, such "
+            f"as one for test traffic, and not counted here. If the rule does not fit {them}, tell us.",
+        ))  # fmt: skip
+    if own.unnamed:
+        yield Paragraph((
+            "Some records of requests that are or may be affected do not say who sent them. Whether one of them is yours, our "
+            "logs do not tell.",
+        ))  # fmt: skip
 
 
 def _happened(incident: Incident | None) -> Iterator[Block]:
@@ -168,9 +206,19 @@ def _row(finding: Json) -> tuple[Cell, ...]:
     )  # fmt: skip
 
 
-_NEXT: tuple[Line, ...] = (
+def _next(own: Own) -> Iterator[Line]:
+    if own.findings:
+        yield from _LISTED
+    if own.unnamed:
+        yield ("If you sent such a request in that time that is not listed here, tell us its id and when you sent it.",)
+    if not own.findings and not own.unnamed and not own.left_out:
+        yield ("These logs give you nothing to do.",)
+    yield ("If you find text in an answer that is not yours, do not use or pass it on, keep it safe, and tell us.",)
+
+
+_LISTED: tuple[Line, ...] = (
     ("Look at the answers listed above, and at what was made from them, for text that is not yours.",),
-    ("If you find any, do not use or pass it on, keep it safe, and tell us with our reference.",),
+    ("Tell us of what you find with our reference.",),
     ("Empty caches of your own that may hold these answers.",),
     ("If your own prompts held personal data, ask your data protection officer whether you have duties of your own.",),
 )
