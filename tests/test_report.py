@@ -22,6 +22,7 @@ from markdown_it import MarkdownIt
 from case_on_disk import HOSTILE, PROMPT, call, hostile_case, make_case, plain_case, write_logs
 from kvforensics.case_reader import open_case
 from kvforensics.errors import EvidenceError, UsageError
+from kvforensics.incident import load_incident
 from kvforensics.page import Figure, Table
 from kvforensics.page_files import MEDIA
 from kvforensics.report_job import ReportOptions, report_bytes, write_report
@@ -452,3 +453,21 @@ def test_options_that_make_no_sense_are_refused(plain: Path, arguments: tuple[st
     done = run(str(plain), *arguments)
     assert done.returncode == 2
     assert done.stdout == b""
+
+
+def test_the_report_and_the_notice_say_the_thresholds_of_the_nodes_not_only_the_incidents_own(tmp_path: Path) -> None:
+    own = tmp_path / "incident.toml"
+    own.write_text(
+        load_incident().text.replace("prompt_tokens_over = 681280", "prompt_tokens_over = 1048569")
+        + '\n[[node]]\nnames = ["prefill-1"]\nprompt_tokens_over = 681280\nuncertain_from = 681274\n'
+    )  # fmt: skip
+    records = [call(1, tenant="acme", node="prefill-1")]
+    case = make_case(tmp_path / "case", write_logs(tmp_path / "logs", records), incident=str(own))
+    notice = told(case, "markdown", tenant="acme").decode().replace("\\", "")
+    assert "of more than 681,280 to 1,048,569 tokens, depending on the machine that answered" in notice
+    assert "prefill-1" not in notice
+    page = json.loads(told(case, "json"))
+    assert [fact["text"][-1] for fact in page["facts"] if fact["name"] == "Threshold"] == [
+        "at all times: more than 681,280 prompt tokens", "all others: more than 1,048,569 prompt tokens",
+    ]  # fmt: skip
+    assert '"side": "depends on the node"' in json.dumps(page)

@@ -23,6 +23,7 @@ from kvforensics.page import (
 )
 from kvforensics.plural import counted
 from kvforensics.telling.survey import HOUR_US, Activity, Survey, TimeCounts, TokenCounts
+from kvforensics.telling.thresholds import limits, side
 from kvforensics.telling.wording import DISPOSITIONS
 
 Json = Mapping[str, Any]
@@ -84,9 +85,10 @@ def prompts(incident: Incident | None, counts: TokenCounts | None) -> Section:
     over = incident.prompt_tokens_over
     known = sum(counts.counts) + counts.longer
     above = sum(n for edge, n in zip(counts.edges, counts.counts, strict=False) if edge > over) + counts.longer
+    of = " of nodes without their own" if incident.nodes else ""
     alt = (
         f"Two bar charts of prompt lengths of requests on the model, the whole range above and close to the threshold below. "
-        f"The threshold, {over:,} tokens, is a dashed line. {above:,} of {known:,} known lengths are over it. The table "
+        f"The threshold{of}, {over:,} tokens, is a dashed line. {above:,} of {known:,} known lengths are over it. The table "
         "beside the chart has every number."
     )
     chart = TokenBars(
@@ -95,21 +97,27 @@ def prompts(incident: Incident | None, counts: TokenCounts | None) -> Section:
         over, incident.uncertain_from,
     )  # fmt: skip
     rows: list[tuple[Cell, ...]] = [
-        (f"{edge:,} to {counts.edges[i + 1] - 1:,}", n, "over" if edge > over else "not over")
+        (f"{edge:,} to {counts.edges[i + 1] - 1:,}", n, side(incident, edge, counts.edges[i + 1] - 1))
         for i, (edge, n) in enumerate(zip(counts.edges, counts.counts, strict=False)) if n
     ]  # fmt: skip
     rows += [
-        (f"close: {edge:,} to {counts.close_edges[i + 1] - 1:,}", n, "over" if edge > over else "not over")
+        (f"close: {edge:,} to {counts.close_edges[i + 1] - 1:,}", n, side(incident, edge, counts.close_edges[i + 1] - 1))
         for i, (edge, n) in enumerate(zip(counts.close_edges, counts.close_counts, strict=False)) if n
     ]  # fmt: skip
     for name, n in (("longer", counts.longer), ("only bounds known", counts.bounded), ("not known", counts.unknown)):
         if n:
-            rows.append((name, n, "over" if name == "longer" else None))
+            rows.append((name, n, side(incident, counts.edges[-1], None) if name == "longer" else None))
     columns = (Column("tokens", "Prompt tokens"), Column("requests", "Requests"), Column("side", "Threshold", "not told"))
     band = (
         f" From {incident.uncertain_from:,} up to {over:,} nobody can say." if incident.uncertain_from <= over else ""
     )
     text = f"Requests on the model at any time, by the length of their prompt. Over means more than {over:,} tokens.{band}"
+    if incident.nodes:
+        low, high = limits(incident)
+        text = (
+            "Requests on the model at any time, by the length of their prompt. The threshold was each node's own: more than "
+            f"{low:,} to {high:,} tokens. The line is that of nodes without one."
+        )
     return Section(
         "prompts", "Prompt lengths",
         (Paragraph((text,)), Figure(chart, Table("prompts-data", "Requests by prompt length", columns, tuple(rows)))),

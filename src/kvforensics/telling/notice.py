@@ -17,7 +17,7 @@ from kvforensics.incident import Incident
 from kvforensics.instant import rfc3339
 from kvforensics.page import Block, Bullets, Cell, Code, Column, Line, Page, Paragraph, Section, Table, Terms, quoted
 from kvforensics.plural import counted
-from kvforensics.telling import wording
+from kvforensics.telling import thresholds, wording
 from kvforensics.telling.glossary import NOTICE_TERMS
 from kvforensics.telling.survey import ORDER
 
@@ -183,7 +183,7 @@ def _happened(incident: Incident | None) -> Iterator[Block]:
         models: Line = tuple(span for name in incident.model_ids for span in (quoted(name) or "", " "))
         yield Paragraph((
             f"It concerns requests between {rfc3339(incident.start_us)} and {rfc3339(incident.uncertain_until_us)} with a "
-            f"prompt of more than {incident.prompt_tokens_over:,} tokens to the model ", *models,
+            f"prompt of {thresholds.in_short(incident)} to the model ", *models,
         ))  # fmt: skip
 
 

@@ -28,7 +28,18 @@ from kvforensics.page import (
     quoted,
 )
 from kvforensics.plural import counted
-from kvforensics.telling import corroboration, drawn, evidence, listing, sizing, sums, who, wording, worksheet
+from kvforensics.telling import (
+    corroboration,
+    drawn,
+    evidence,
+    listing,
+    sizing,
+    sums,
+    thresholds,
+    who,
+    wording,
+    worksheet,
+)
 from kvforensics.telling.glossary import TERMS
 from kvforensics.telling.next_steps import next_steps
 from kvforensics.telling.survey import ORDER, Survey, survey
@@ -85,7 +96,8 @@ def _facts(case: StoredCase, incident: Incident | None, as_of: str | None) -> It
         yield "Window (UTC)", (f"{rfc3339(incident.start_us)} up to, not including, {rfc3339(incident.end_us)}",)
         if incident.uncertain_until_us > incident.end_us:
             yield "Uncertain until", (rfc3339(incident.uncertain_until_us),)
-        yield "Threshold", (f"more than {incident.prompt_tokens_over:,} prompt tokens",)
+        for line in thresholds.lines(incident):
+            yield "Threshold", line
     yield "Figures as of", (as_of or "not known",)
     yield "Made with", (f"{tool.get('name')} ", quoted(str(tool.get("version"))) or "")
 
