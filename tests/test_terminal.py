@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kvforensics.incident import load_incident
 from kvforensics.reports.terminal import WIDTH, verdict_text
 
 SUMMARY: dict[str, Any] = {
@@ -70,6 +71,27 @@ def test_the_text_says_numbers_exclusions_faults_gaps_and_assumptions() -> None:
         "app-json: a.jsonl: silent for longer", "read over every offset in use: a.jsonl",
     ):  # fmt: skip
         assert expected in text
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"time_basis": "assumed:America/New_York", "started_earliest": "2026-09-09T14:10:00.000000Z",
+          "started_latest": "2026-09-09T14:10:00.999999Z"}, "started in the tail in which not all nodes were corrected;"),
+        ({"time_basis": "assumed:America/New_York", "started_latest": "2026-09-09T14:00:00.000000Z"},
+         "time: assumed:America/New_York;"),
+        ({"time_basis": "start-or-end"}, "the record's time may be its start or its end, and its zone is not told;"),
+        ({"time_basis": "start-or-end", "started_latest": "2026-09-01T00:10:00.000000Z"},
+         "the record's time may be its start or its end;"),
+        ({"token_basis": "reported", "prompt_tokens_min": 681_277, "prompt_tokens_max": 681_277},
+         "its count is in the band where the engine's own arithmetic may already reject)"),
+        ({"token_basis": "reported", "reasons": ["over_threshold: records_disagree"]}, "its records disagree)"),
+    ],
+)  # fmt: skip
+def test_what_the_incident_itself_leaves_open_is_not_laid_to_the_record(changed: dict[str, Any], reason: str) -> None:
+    text = " ".join(verdict_text(SUMMARY, [{**FINDING, **changed}], incident=load_incident()).split())
+    assert reason in text
+    assert "What the incident leaves open, only who runs the model can tell." in text
 
 
 def test_no_bound_is_said_as_no_bound() -> None:

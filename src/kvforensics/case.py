@@ -84,6 +84,7 @@ class CheckResult:
     exit_status: int
     context: pa.Table
     """Source and line of the records of other models that the judgement leaned on."""
+    incident: Incident
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ class Case:
             incident, rules, ingested, coverage, judgement, verdict, assume_complete=options.assume_complete,
             estimate=appraisal.estimate,
         )  # fmt: skip
-        result = _result(summary, judgement, ingested, verdict)
+        result = _result(summary, incident, judgement, ingested, verdict)
         self._checked = _Checked(options, incident, exclusions, mappings, aliases, keys, ingested, result)
         return result
 
@@ -201,14 +202,16 @@ def _mappings(paths: Sequence[str]) -> tuple[Mapping, ...]:
     return tuple(found)
 
 
-def _result(summary: dict[str, Any], judgement: Judgement, ingested: Ingested, verdict: Verdict) -> CheckResult:
+def _result(
+    summary: dict[str, Any], incident: Incident, judgement: Judgement, ingested: Ingested, verdict: Verdict
+) -> CheckResult:
     findings = judgement.findings
     locators = _locators(ingested)
     top: list[dict[str, Any]] = []
     for disposition in finding.SERIOUS:
         rows = findings.filter(pc.field("disposition") == disposition).slice(0, TOP - len(top))
         top += [finding.written(d) for d in finding.documents(rows, locators)]
-    return CheckResult(summary, findings, tuple(top), verdict.exit_status, judgement.context)
+    return CheckResult(summary, findings, tuple(top), verdict.exit_status, judgement.context, incident)
 
 
 def _locators(ingested: Ingested) -> finding.Locators:

@@ -57,7 +57,9 @@ def write_report(options: ReportOptions, path: str, medium: str) -> tuple[str, .
         write_chunks(target, _rendered(case, page, medium, options))
         if rest is not None:
             csv = import_module("kvforensics.reports.findings_csv")
-            write_chunks(target.with_name(rest), csv.chunks(listing.COLUMNS, map(listing.row, listing.documents(case))))
+            incident = case.incident()
+            rows = (listing.row(finding, incident) for finding in listing.documents(case))
+            write_chunks(target.with_name(rest), csv.chunks(listing.COLUMNS, rows))
             names.append(str(target.with_name(rest)))
         return tuple(names)
 

@@ -103,7 +103,8 @@ def command(**given: Any) -> int:
     if given["as_json"]:
         emit(json.dumps(result.summary, indent=2, ensure_ascii=True))
     else:
-        emit(verdict_text(result.summary, result.top, case=given["case_dir"], evidence=not given["no_evidence"]))
+        evidence = not given["no_evidence"]
+        emit(verdict_text(result.summary, result.top, case=given["case_dir"], evidence=evidence, incident=result.incident))
     return result.exit_status
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kvforensics.escape import terminal
+from kvforensics.incident import Incident
 from kvforensics.plural import counted
 from kvforensics.telling import wording
 from kvforensics.telling.next_steps import next_steps
@@ -30,12 +31,17 @@ _HEADLINES = {
 Json = Mapping[str, Any]
 
 
-def verdict_text(summary: Json, findings: Sequence[Json], *, case: str | None = None, evidence: bool = True) -> str:
-    """The whole text. `findings` are the ones to show, most serious first; `case` is the folder that was written."""
+def verdict_text(
+    summary: Json, findings: Sequence[Json], *, case: str | None = None, evidence: bool = True, incident: Incident | None = None
+) -> str:
+    """The whole text. `findings` are the ones to show, most serious first; `case` is the folder that was written.
+
+    `incident` tells what it leaves open itself, whatever a record says.
+    """
     blocks = [
         _paragraph(f"{_HEADLINES[summary['verdict']]} {_sentence(summary)}"),
         _numbers(summary),
-        _findings(summary, findings),
+        _findings(summary, findings, incident),
         _excluded(summary),
         _unread(summary),
         _coverage(summary),
@@ -75,7 +81,7 @@ def _numbers(summary: Json) -> list[str]:
     return lines
 
 
-def _findings(summary: Json, findings: Sequence[Json]) -> list[str]:
+def _findings(summary: Json, findings: Sequence[Json], incident: Incident | None) -> list[str]:
     flagged = summary["responses"]["affected"] + summary["responses"]["possible"] + summary["replays"]
     if not findings:
         return []
@@ -84,7 +90,7 @@ def _findings(summary: Json, findings: Sequence[Json]) -> list[str]:
     for finding in shown:
         lines += _wrapped(f"{terminal(finding['source'])}:{finding['line']}  {finding['disposition']}", "  ", "    ")
         lines += _wrapped(f"{_start(finding)}; {_tokens(finding)}; {_tenant(finding)}", "    ", "    ")
-        lines += _wrapped(terminal(wording.why(finding)), "    ", "    ")
+        lines += _wrapped(terminal(wording.why(finding, incident)), "    ", "    ")
     return lines
 
 

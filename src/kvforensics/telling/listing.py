@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kvforensics.case_reader import StoredCase
+from kvforensics.incident import Incident
 from kvforensics.page import Cell, Code, Column, quoted
 from kvforensics.telling import wording
 from kvforensics.telling.survey import ORDER
@@ -26,17 +27,18 @@ COLUMNS = (
 )
 _WANTED = (
     "disposition", "started_earliest", "started_latest", "prompt_tokens_min", "prompt_tokens_max", "tenant", "record_id",
-    "source", "line", "parts", "time_basis", "token_basis", "excluded_by", "duplicate_of", "sha256",
+    "source", "line", "parts", "reasons", "time_basis", "token_basis", "excluded_by", "duplicate_of", "sha256",
 )  # fmt: skip
 
 
 def most_serious(case: StoredCase, most: int) -> tuple[tuple[Cell, ...], ...]:
     """The first findings, the most serious kind first, each kind in the case's own order."""
     kept: dict[str, list[tuple[Cell, ...]]] = {name: [] for name in ORDER}
+    incident = case.incident()
     for finding in documents(case):
         rows = kept.get(finding["disposition"])
         if rows is not None and len(rows) < most:
-            rows.append(row(finding))
+            rows.append(row(finding, incident))
     return tuple(one for name in ORDER for one in kept[name])[:most]
 
 
@@ -59,8 +61,8 @@ def by_request(case: StoredCase, wanted: frozenset[str]) -> dict[str, tuple[str,
     return found
 
 
-def row(finding: Mapping[str, Any]) -> tuple[Cell, ...]:
-    """A finding as cells under `COLUMNS`."""
+def row(finding: Mapping[str, Any], incident: Incident | None) -> tuple[Cell, ...]:
+    """A finding as cells under `COLUMNS`; `incident` is that of its case, where the case keeps it."""
     low, high = finding["prompt_tokens_min"], finding["prompt_tokens_max"]
     return (
         wording.DISPOSITIONS.get(finding["disposition"], "Unknown kind"),
@@ -70,14 +72,14 @@ def row(finding: Mapping[str, Any]) -> tuple[Cell, ...]:
         quoted(finding["record_id"]),
         quoted(finding["source"]),
         finding["line"],
-        _basis(finding),
+        _basis(finding, incident),
         None if finding["sha256"] is None else Code(finding["sha256"]),
     )
 
 
-def _basis(finding: Mapping[str, Any]) -> Cell:
+def _basis(finding: Mapping[str, Any], incident: Incident | None) -> Cell:
     if finding["disposition"] == "excluded":
         return quoted(f"excluded by {', '.join(finding['excluded_by'] or ())}")
     if finding["disposition"] == "duplicate":
         return quoted(f"another record of {finding['duplicate_of']}")
-    return wording.why(finding)
+    return wording.why(finding, incident)

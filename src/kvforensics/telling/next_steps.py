@@ -22,7 +22,10 @@ def _steps(summary: Mapping[str, Any], case: str | None, *, evidence: bool) -> I
         yield "Keep the logs unchanged; tell the tenants named in the findings that their responses are affected."
         yield "Search those responses, and what was made from them, for text of other people."
     if summary["responses"]["possible"]:
-        yield "Settle the possible ones: the line under each finding says what its record does not tell."
+        yield (
+            "Settle the possible ones: the line under each finding says what is not known. What its record does not tell, "
+            "another log may. What the incident leaves open, only who runs the model can tell."
+        )
     if any(warning["code"] == "encrypted_fields" for warning in summary["warnings"]):
         yield "Some counts and tenants are encrypted: open them with --private-key FILE."
     if summary["replays"]:

@@ -120,7 +120,7 @@ def notice_page(case: StoredCase, own: Own, more: tuple[Section, ...] = ()) -> P
         sections=(
             Section("answer", "What we found", tuple(_found(own))),
             Section("happened", "What happened", tuple(_happened(incident))),
-            Section("requests", "Your requests", tuple(_requests(own))),
+            Section("requests", "Your requests", tuple(_requests(own, incident))),
             *more,
             Section("next", "What you can do", (Bullets(tuple(_next(own))),)),
             Section("limits", "What we cannot tell you", (Bullets(_LIMITS),)),
@@ -187,22 +187,22 @@ def _happened(incident: Incident | None) -> Iterator[Block]:
         ))  # fmt: skip
 
 
-def _requests(own: Own) -> Iterator[Block]:
+def _requests(own: Own, incident: Incident | None) -> Iterator[Block]:
     if not own.findings:
         yield Paragraph(("No request to list.",))
         return
-    rows = tuple(_row(finding) for finding in own.findings)
+    rows = tuple(_row(finding, incident) for finding in own.findings)
     yield Table("requests-list", "Requests that are or may be affected", _COLUMNS, rows, sortable=True)
     more = sum(own.counts.values()) - len(rows)
     if more > 0:
         yield Paragraph((f"{counted(more, 'further request')} of yours can be had from us.",), "note")
 
 
-def _row(finding: Json) -> tuple[Cell, ...]:
+def _row(finding: Json, incident: Incident | None) -> tuple[Cell, ...]:
     low, high = finding["prompt_tokens_min"], finding["prompt_tokens_max"]
     return (
         wording.start(finding), _CERTAINTY[finding["disposition"]], low if low == high else wording.tokens(finding),
-        quoted(finding["record_id"]), wording.why(finding), Code(finding["finding_id"]),
+        quoted(finding["record_id"]), wording.why(finding, incident), Code(finding["finding_id"]),
     )  # fmt: skip
 
 

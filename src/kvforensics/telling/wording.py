@@ -9,8 +9,10 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
+from kvforensics.incident import Incident
 from kvforensics.instant import rfc3339
 from kvforensics.plural import counted
+from kvforensics.telling.unsure import why_unsure
 
 Json = Mapping[str, Any]
 DISPOSITIONS = {
@@ -75,16 +77,15 @@ def tokens(finding: Json) -> str | None:
     return f"{low or 0:,} to {high:,}"
 
 
-def why(finding: Json) -> str:
-    """What the disposition rests on."""
+def why(finding: Json, incident: Incident | None) -> str:
+    """What the disposition rests on; `incident` where it is known, for what it leaves open itself."""
     unknown = [text for part, text in PARTS.items() if finding["parts"][part] is None]
     if finding["disposition"] == "replay":
         return "a cache handed out an earlier answer again"
     if not unknown:
         return "all four parts hold"
-    basis = [f"time: {finding['time_basis']}"] if finding["parts"]["in_window"] is None else []
-    basis += [f"tokens: {finding['token_basis']}"] if finding["parts"]["over_threshold"] is None else []
-    details = f" ({', '.join(basis)})" if basis else ""
+    basis = "; ".join(why_unsure(finding, incident))
+    details = f" ({basis})" if basis else ""
     return f"not known: {', '.join(unknown)}{details}"
 
 
