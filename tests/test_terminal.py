@@ -94,6 +94,21 @@ def test_what_the_incident_itself_leaves_open_is_not_laid_to_the_record(changed:
     assert "What the incident leaves open, only who runs the model can tell." in text
 
 
+def test_what_a_log_in_a_wrapper_cannot_show_and_what_was_not_understood_are_sentences() -> None:
+    logs = [{"log": "cloudwatch > docker-json > sglang-log: a.json", "reasons": [
+        "blind:event_limit", "blind:prefill_stub", "blind:requests_off"]}]  # fmt: skip
+    inputs = [{**SUMMARY["inputs"][1], "problems": [code]} for code in ("not_understood", "skipped: already_read")]
+    told = summary(coverage={**SUMMARY["coverage"], "logs": logs}, inputs=inputs)
+    text = " ".join(verdict_text(told, []).split())
+    for code in ("event_limit", "prefill_stub", "requests_off", "not_understood", "already_read"):
+        assert code not in text
+    for words in (
+        "An event holds 256 KB", "A prefill node logs an affected request as one token.", "Without --log-requests no line",
+        "b.gz: not understood: no log format", "b.gz: skipped: already read",
+    ):  # fmt: skip
+        assert words in text
+
+
 def test_no_bound_is_said_as_no_bound() -> None:
     responses = {"affected": 0, "possible": 0, "lower": 0, "upper": None}
     assert "at least 0, no upper bound" in verdict_text(summary(responses=responses), [])

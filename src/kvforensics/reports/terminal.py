@@ -15,7 +15,7 @@ from kvforensics.incident import Incident
 from kvforensics.plural import counted
 from kvforensics.telling import wording
 from kvforensics.telling.next_steps import next_steps
-from kvforensics.telling.shortcomings import shortcoming
+from kvforensics.telling.shortcomings import problem, shortcoming
 from kvforensics.telling.wording import bounds
 
 WIDTH = 80
@@ -128,7 +128,7 @@ def _excluded(summary: Json) -> list[str]:
 def _unread(summary: Json) -> list[str]:
     lines = []
     for entry in summary["inputs"]:
-        faults = list(entry["problems"])
+        faults = [problem(code) for code in entry["problems"]]
         if entry["rejected"]:
             faults.append(f"{counted(entry['rejected'], 'line')} rejected")
         if faults:

@@ -9,13 +9,12 @@ from typing import Any
 
 from kvforensics import catalog
 from kvforensics.case_reader import StoredCase
-from kvforensics.formats import all_formats
 from kvforensics.incident import Incident
 from kvforensics.page import Block, Bullets, Cell, Code, Column, Line, Paragraph, Section, Table, quoted, stored
 from kvforensics.plural import counted
 from kvforensics.telling import drawn
 from kvforensics.telling.hours import hours
-from kvforensics.telling.shortcomings import shortcoming
+from kvforensics.telling.shortcomings import blind_spots, problem, shortcoming
 from kvforensics.telling.survey import Activity
 
 Json = Mapping[str, Any]
@@ -72,11 +71,11 @@ def _us(text: str) -> int:
 
 
 def _blind_spots(summary: Json) -> Iterator[tuple[Cell, ...]]:
-    used = {entry["format"] for entry in summary["inputs"] if entry["records"]}
-    for form in all_formats():
-        if form.name in used:
-            for spot in form.blind_spots:
-                yield Code(form.name), "yes" if spot.hides_long else "no", spot.text
+    used = {layer for entry in summary["inputs"] if entry["records"] for layer in (entry["format"] or "").split(" > ")}
+    for name, spots in blind_spots():
+        if name in used:
+            for spot in spots:
+                yield Code(name), "yes" if spot.hides_long else "no", spot.text
 
 
 def unread(case: StoredCase) -> Section:
@@ -85,7 +84,7 @@ def unread(case: StoredCase) -> Section:
 
 
 def _unread(case: StoredCase) -> Iterator[Block]:
-    faults = [(quoted(i["source"]), quoted(problem)) for i in case.summary["inputs"] for problem in i["problems"]]
+    faults = [(quoted(i["source"]), quoted(problem(code))) for i in case.summary["inputs"] for code in i["problems"]]
     rejects = Counter((str(r.get("source")), str(r.get("reason"))) for r in case.rejected())
     if not faults and not rejects:
         yield Paragraph(("Everything was read to its end, and every line is a record, blank or framing.",))
