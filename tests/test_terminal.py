@@ -109,6 +109,18 @@ def test_what_a_log_in_a_wrapper_cannot_show_and_what_was_not_understood_are_sen
         assert words in text
 
 
+def test_hours_without_evidence_are_said_to_bound_nothing() -> None:
+    none = {"affected": 0, "possible": 0, "lower": 0, "upper": 0}
+    dark = summary(verdict="undetermined", responses=none, tenants={**none, "unknown_records": 0})
+    text = " ".join(verdict_text(dark, []).split())
+    assert "Responses 0 affected, 0 possible: 0 in what was read" in text
+    assert "Hours without evidence bound nothing" in text
+    assert " in all" not in text
+    covered = verdict_text({**dark, "coverage": {**SUMMARY["coverage"], "window_covered": True}}, [])
+    assert "0 in all" in covered
+    assert "bound nothing" not in covered
+
+
 def test_no_bound_is_said_as_no_bound() -> None:
     responses = {"affected": 0, "possible": 0, "lower": 0, "upper": None}
     assert "at least 0, no upper bound" in verdict_text(summary(responses=responses), [])

@@ -13,6 +13,7 @@ from typing import Any
 from kvforensics.escape import terminal
 from kvforensics.plural import counted
 from kvforensics.telling.shortcomings import shortcoming
+from kvforensics.telling.wording import UNBOUNDED
 
 WIDTH = 80
 SHOWN = 20
@@ -23,7 +24,7 @@ def sizing_text(estimate: Json) -> str:
     """The whole text."""
     blocks = [
         _observed(estimate["observed"]),
-        _worst(estimate["worst_case"]),
+        _worst(estimate["worst_case"], of_all=estimate["coverage"]["window_covered"]),
         _sampling(estimate["sampling"]),
         _coverage(estimate["coverage"]),
         _scaled(estimate["scaled"]),
@@ -50,7 +51,7 @@ def _observed(o: Json) -> list[str]:
     ]  # fmt: skip
 
 
-def _worst(w: Json) -> list[str]:
+def _worst(w: Json, *, of_all: bool) -> list[str]:
     lines = [
         "2. Worst case (actual, no statistics)",
         _row("responses", _range(w["responses"])),
@@ -60,6 +61,8 @@ def _worst(w: Json) -> list[str]:
         count = "without bound" if term["count"] is None else f"by {_n(term['count'])}"
         way = "fewer" if term["bound"] == "lower" else "more"
         lines += _bullet(f"{way} {count}: {terminal(term['text'])}")
+    if not of_all:
+        lines += _bullet(UNBOUNDED)
     return lines
 
 

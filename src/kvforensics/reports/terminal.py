@@ -57,10 +57,14 @@ def _sentence(summary: Json) -> str:
 
 
 def _numbers(summary: Json) -> list[str]:
+    lines: list[str] = []
     r, t, ledger = summary["responses"], summary["tenants"], summary["ledger"]
-    unknown = t["unknown_records"]
-    lines = _row("Responses", f"{r['affected']:,} affected, {r['possible']:,} possible: {bounds(r)}")
-    lines += _row("Tenants", f"{t['affected']:,} affected, {t['possible']:,} possible: {bounds(t)}")
+    unknown, of_all = t["unknown_records"], summary["coverage"]["window_covered"]
+    for label, counts in (("Responses", r), ("Tenants", t)):
+        told = f"{counts['affected']:,} affected, {counts['possible']:,} possible: {bounds(counts, of_all=of_all)}"
+        lines += _row(label, told)
+    if not of_all:
+        lines += _row("", wording.UNBOUNDED)
     if unknown:
         lines += _row("", f"{counted(unknown, 'flagged record')} without a tenant")
     if summary["replays"]:
@@ -120,8 +124,9 @@ def _excluded(summary: Json) -> list[str]:
             f"{terminal(rule)}{reason} - matched {counted(counts['hits'], 'record')}, "
             f"{counts['would_be_affected']:,} would have been flagged"
         )
-    without = summary["without_exclusions"]
-    lines += _bullet(f"responses with exclusions: {bounds(summary['responses'])}; without: {bounds(without)}")
+    of_all = summary["coverage"]["window_covered"]
+    with_rules, without = (bounds(summary[key], of_all=of_all) for key in ("responses", "without_exclusions"))
+    lines += _bullet(f"responses with exclusions: {with_rules}; without: {without}")
     return lines
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from kvforensics.page import Block, Bullets, Cell, Column, Paragraph, Section, Table, quoted, stored
 from kvforensics.plural import counted
-from kvforensics.telling.wording import bounds, rounded
+from kvforensics.telling.wording import UNBOUNDED, bounds, rounded
 
 Json = Mapping[str, Any]
 SHOWN = 20
@@ -36,6 +36,8 @@ def _blocks(estimate: Json) -> Iterator[Block]:
         "From what was counted to what has to be assumed. Each layer stands for itself: they are never added up.",
     ))  # fmt: skip
     yield Table("estimate-layers", "Counts and estimates, the surest first", _NUMBER, tuple(_layers(estimate)))
+    if not (estimate.get("coverage") or {}).get("window_covered", True):
+        yield Paragraph((UNBOUNDED,))
     terms = (estimate.get("worst_case") or {}).get("terms") or ()
     if terms:
         columns = (

@@ -33,12 +33,16 @@ OUTSIDE = {
 }
 
 
-def bounds(counts: Json) -> str:
-    """The bounds `lower` and `upper`, of which the upper may be unknown."""
+UNBOUNDED = "Hours without evidence bound nothing: these numbers are of what was read."
+
+
+def bounds(counts: Json, *, of_all: bool = True) -> str:
+    """The bounds `lower` and `upper`, of which the upper may be unknown; not `of_all` where they are of what was read."""
     lower, upper = counts["lower"], counts["upper"]
     if upper is None:
         return f"at least {lower:,}, no upper bound"
-    return f"{lower:,} in all" if lower == upper else f"between {lower:,} and {upper:,}"
+    whole = "in all" if of_all else "in what was read"
+    return f"{lower:,} {whole}" if lower == upper else f"between {lower:,} and {upper:,}"
 
 
 def rounded(number: float | None) -> int | float | None:
