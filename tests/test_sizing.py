@@ -20,6 +20,7 @@ from kvforensics.cli.size import command
 from kvforensics.errors import UsageError
 from kvforensics.estimate import none_seen
 from kvforensics.reports.sizing import sizing_text
+from kvforensics.reports.terminal import verdict_text
 from kvforensics.sampling import Rated, rate_of, read_rate
 from kvforensics.sizing import SizingOptions
 
@@ -377,6 +378,10 @@ def test_sums_below_the_threshold_turn_undetermined_into_not_exposed(tmp_path: P
     (aggregate,) = summary["estimate"]["aggregates"]
     assert aggregate["window_cleared"] is True
     assert aggregate["at_most"]["upper"] == 0
+    for text in (verdict_text(summary, []), sizing_text(summary["estimate"], summary["coverage"])):
+        assert "sums over all requests clear what no whole log covers" in " ".join(text.split()).lower()
+        assert "a whole log covers the window" not in text
+        assert "The logs cover the whole" not in text
 
 
 def test_a_larger_sum_bounds_and_never_flags(tmp_path: Path) -> None:

@@ -116,7 +116,8 @@ def test_hours_without_evidence_are_said_to_bound_nothing() -> None:
     assert "Responses 0 affected, 0 possible: 0 in what was read" in text
     assert "Hours without evidence bound nothing" in text
     assert " in all" not in text
-    covered = verdict_text({**dark, "coverage": {**SUMMARY["coverage"], "window_covered": True}}, [])
+    whole = {"log": "app-json: a.jsonl", "window_covered": True, "reasons": []}
+    covered = verdict_text({**dark, "coverage": {**SUMMARY["coverage"], "window_covered": True, "logs": [whole]}}, [])
     assert "0 in all" in covered
     assert "bound nothing" not in covered
 

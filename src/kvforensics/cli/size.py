@@ -23,10 +23,11 @@ def command(case: str, *, as_json: bool) -> int:
     from kvforensics.case_reader import open_case, read_as_told
     from kvforensics.reports.sizing import sizing_text
 
-    estimate = open_case(Path(case)).summary.get("estimate")
+    summary = open_case(Path(case)).summary
+    estimate = summary.get("estimate")
     if not isinstance(estimate, dict):
         raise UsageError("has no estimate: an older version wrote it", where=case, advice="run the check again")
     with read_as_told(Path(case).name):
-        text = json.dumps(estimate, indent=2, ensure_ascii=True) if as_json else sizing_text(estimate)
+        text = json.dumps(estimate, indent=2, ensure_ascii=True) if as_json else sizing_text(estimate, summary["coverage"])
     emit(text)
     return 0

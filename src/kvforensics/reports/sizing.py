@@ -13,20 +13,20 @@ from typing import Any
 from kvforensics.escape import terminal
 from kvforensics.plural import counted
 from kvforensics.telling.shortcomings import shortcoming
-from kvforensics.telling.wording import UNBOUNDED
+from kvforensics.telling.wording import UNBOUNDED, cleared_by_sums
 
 WIDTH = 80
 SHOWN = 20
 Json = Mapping[str, Any]
 
 
-def sizing_text(estimate: Json) -> str:
-    """The whole text."""
+def sizing_text(estimate: Json, coverage: Json | None = None) -> str:
+    """The whole text. `coverage` is that of the summary, which tells what covers the window."""
     blocks = [
         _observed(estimate["observed"]),
         _worst(estimate["worst_case"], of_all=estimate["coverage"]["window_covered"]),
         _sampling(estimate["sampling"]),
-        _coverage(estimate["coverage"]),
+        _coverage(estimate["coverage"], coverage),
         _scaled(estimate["scaled"]),
         _two_sources(estimate["two_sources"]),
         _published(estimate["published"]),
@@ -90,12 +90,16 @@ def _sampling(s: Json) -> list[str]:
     return [head, *lines]
 
 
-def _coverage(c: Json) -> list[str]:
-    covered = "covers" if c["window_covered"] else "does NOT cover"
+def _coverage(c: Json, told: Json | None) -> list[str]:
+    covered = f"a whole log {'covers' if c['window_covered'] else 'does NOT cover'} the window"
+    if told is not None and told.get("assumed"):
+        covered = "whoever ran the check asserts that the logs are complete"
+    elif told is not None and cleared_by_sums(told):
+        covered = "sums over all requests clear what no whole log covers of it"
     lines = [
         "4. Coverage",
         _row("hours", f"{_n(c['hours_with_evidence'])} of {_n(c['window_hours'])} have evidence of logging"),
-        _row("", f"a whole log {covered} the window"),
+        _row("", covered),
     ]  # fmt: skip
     for entry in (*c["sources"][:SHOWN], *({**n, "name": f"node {n['name']}"} for n in c["nodes"][:SHOWN])):
         lines += _bullet(

@@ -146,8 +146,9 @@ def _coverage(summary: Json) -> list[str]:
     first, last = coverage["first"], coverage["last"]
     span = f"records from {first} to {last}" if first and last else "no record has a time that is known to within two hours"
     covered = (
-        "the whole window is covered" if coverage["window_covered"] else "the window is NOT covered by a whole log"
-    )
+        "the window is NOT covered by a whole log" if not coverage["window_covered"]
+        else _lower(wording.CLEARED) if wording.cleared_by_sums(coverage) else "the whole window is covered"
+    )  # fmt: skip
     lines = ["Coverage", *_bullet(f"{span}; {covered}")]
     for gap in coverage["gaps"]:
         lines += _bullet(f"no log covers {gap['from']} to {gap['until']}")
@@ -156,6 +157,10 @@ def _coverage(summary: Json) -> list[str]:
             lacks = "; ".join(shortcoming(reason, log["log"]) for reason in log["reasons"])
             lines += _bullet(terminal(f"{log['log']}: {lacks}"))
     return _capped(lines, 30)
+
+
+def _lower(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]
 
 
 def _assumptions(summary: Json) -> list[str]:

@@ -12,7 +12,7 @@ from kvforensics.case_reader import StoredCase
 from kvforensics.incident import Incident
 from kvforensics.page import Block, Bullets, Cell, Code, Column, Line, Paragraph, Section, Table, quoted, stored
 from kvforensics.plural import counted
-from kvforensics.telling import drawn
+from kvforensics.telling import drawn, wording
 from kvforensics.telling.hours import hours
 from kvforensics.telling.shortcomings import blind_spots, problem, shortcoming
 from kvforensics.telling.survey import Activity
@@ -32,6 +32,8 @@ def _coverage(summary: Json, incident: Incident | None, activity: Activity | Non
     told = summary["coverage"]
     span = f"Records run from {told['first']} to {told['last']}. " if told["first"] and told["last"] else ""
     covered = "A whole log covers the window." if told["window_covered"] else "No whole log covers the window."
+    if wording.cleared_by_sums(told):
+        covered = f"{wording.CLEARED}."
     if told.get("assumed"):
         covered = "The person who ran the check asserts that the logs are complete."
     yield Paragraph((span + covered,))

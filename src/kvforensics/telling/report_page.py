@@ -144,6 +144,8 @@ def _answer(summary: Json) -> Iterator[Block]:
         words.append("The logs do not cover the whole window, so more may have happened than they show.")
     elif summary["coverage"].get("assumed"):
         words.append("That the logs are complete is the word of the person who ran the check.")
+    elif wording.cleared_by_sums(summary["coverage"]):
+        words.append(f"{wording.CLEARED}.")
     else:
         words.append("The logs cover the whole window.")
     if not summary["complete"]:

@@ -45,6 +45,17 @@ def bounds(counts: Json, *, of_all: bool = True) -> str:
     return f"{lower:,} {whole}" if lower == upper else f"between {lower:,} and {upper:,}"
 
 
+CLEARED = "Sums over all requests clear what no whole log covers of the window"
+
+
+def cleared_by_sums(coverage: Json) -> bool:
+    """Whether the window is covered although no log covers it whole and nobody asserts that the logs are complete."""
+    logs = coverage.get("logs")
+    if not coverage["window_covered"] or coverage.get("assumed") or logs is None:
+        return False
+    return not any(log["window_covered"] for log in logs)
+
+
 def rounded(number: float | None) -> int | float | None:
     """A number to one decimal, without one where it is whole."""
     if number is None:
@@ -105,6 +116,8 @@ def answer(summary: Json) -> str:
         flagged = responses["possible"] + summary["replays"]
         return f"No response is known to be affected, but {counted(flagged, 'response')} may be"
     if summary["verdict"] == "not_exposed":
+        if cleared_by_sums(summary["coverage"]):
+            return f"{CLEARED}, and no response in the logs was affected"
         return "The logs cover the whole exposure window and no response in them was affected"
     return "Nothing is flagged, but the logs cannot rule an exposure out"
 
