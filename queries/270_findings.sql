@@ -2,8 +2,8 @@
 -- question: Which records are not outside, and what is known of each?
 -- parameters: none
 -- limits: The parts are those of the whole call for the record that carries it, and the record's own for a duplicate. So is
---   the tenant: where the record that carries a call names none, another record of the call may. Parts that are not known
---   are named in `reasons`, except for replays, whose own time and tokens do not count.
+--   the tenant: where the record that carries a call names none, another record of the call may; once an alias file says
+--   which names are one tenant, it is the call's for all records. Parts that are not known are named in `reasons`, except for replays, whose own time and tokens do not count.
 WITH kept AS (
     SELECT
         d.n, d.disposition, d.guessed, s.source, d.n & 1099511627775 AS line,
@@ -34,7 +34,7 @@ SELECT
     r.started_latest, r.time_text, r.time_basis, r.model_text, r.provider_text, r.host_text, r.model_match,
     r.prompt_tokens_min, r.prompt_tokens_max, r.token_basis, r.completion_tokens, r.status, r.http_status, r.outcome,
     r.error_status, r.has_output,
-    CASE WHEN k.carries THEN k.call_tenant ELSE coalesce(r.tenant, k.call_tenant) END AS tenant,
+    CASE WHEN k.carries OR EXISTS (SELECT 1 FROM aliases) THEN k.call_tenant ELSE coalesce(r.tenant, k.call_tenant) END AS tenant,
     r."key", r."user", r.client_ip, r.user_agent, r.tags, r.node, r.from_cache,
     coalesce(k.repeats, r.replay_of) AS replay_of,
     r.sample_interval,

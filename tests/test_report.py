@@ -455,6 +455,24 @@ def test_options_that_make_no_sense_are_refused(plain: Path, arguments: tuple[st
     assert done.stdout == b""
 
 
+def test_an_alias_file_names_the_tenant_in_findings_and_notices(tmp_path: Path) -> None:
+    alias = tmp_path / "tenants.csv"
+    alias.write_text("tenant,account\nacme,raw-1\nacme,raw-2\ncalm,raw-4\n")
+    records = [call(n, tenant=f"raw-{n}") for n in (1, 2, 3)]
+    records += [call(4, tenant="raw-4", usage={"prompt_tokens": 5, "completion_tokens": 1})]
+    logs = write_logs(write_logs(tmp_path / "logs", records), records[:1], "again.jsonl")
+    case = make_case(tmp_path / "case", logs, tenant_aliases=str(alias))
+    rows = [json.loads(line) for line in (case / "findings.jsonl").read_text().splitlines()]
+    assert sorted((row["disposition"], row["tenant"]) for row in rows) == [
+        ("affected", "acme"), ("affected", "acme"), ("affected", "raw-3"), ("duplicate", "acme"),
+    ]  # fmt: skip
+    assert len(notices(case, tmp_path / "notices", "markdown")) == 2
+    assert b"2 answers that you received were affected" in told(case, "markdown", tenant="acme")
+    assert b"none of your requests was affected" in told(case, "markdown", tenant="calm")
+    with pytest.raises(UsageError, match=r"counts 'raw-1' under another name.*'acme'"):
+        told(case, "markdown", tenant="raw-1")
+
+
 def test_the_report_and_the_notice_say_the_thresholds_of_the_nodes_not_only_the_incidents_own(tmp_path: Path) -> None:
     own = tmp_path / "incident.toml"
     own.write_text(

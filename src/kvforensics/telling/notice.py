@@ -101,9 +101,18 @@ def own_findings(case: StoredCase, tenants: frozenset[str]) -> Iterator[Json]:
 
 
 def known_tenant(case: StoredCase, tenant: str) -> None:
-    """Raises `UsageError` where no record of the case names the tenant."""
-    for batches in (case.findings(["tenant"]), case.records(["tenant"])):
-        if any(tenant in batch.column(0).to_pylist() for batch in batches):
+    """Raises `UsageError` where no record of the case names the tenant, or where it is counted under another name."""
+    if any(tenant in batch.column(0).to_pylist() for batch in case.findings(["tenant"])):
+        return
+    entries = (case.document["options"].get("tenant_aliases") or {}).get("entries") or ()
+    counted_as = {name for _, value, name in entries if value == tenant and name != tenant}
+    if counted_as:
+        raise UsageError(
+            f"the alias file counts {tenant!r} under another name", advice=f"write {' or '.join(map(repr, sorted(counted_as)))}"
+        )
+    named = {tenant} | {value for _, value, name in entries if name == tenant}
+    for batch in case.records(["tenant", "key", "user"]):
+        if any(named & set(row.values()) for row in batch.to_pylist()):
             return
     raise UsageError(f"no record of this case names the tenant {tenant!r}", advice="write it exactly as the log does")
 
