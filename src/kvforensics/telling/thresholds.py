@@ -17,7 +17,8 @@ SHOWN = 8
 
 def limits(incident: Incident) -> tuple[int, int]:
     """The lowest and the highest threshold that held anywhere: prompts of more tokens are over it."""
-    return incident.lowest_over, max([incident.prompt_tokens_over, *(n.prompt_tokens_over for n in incident.nodes)])
+    held = (incident.prompt_tokens_over, *(n.prompt_tokens_over for n in incident.nodes))
+    return min(held), max(held)
 
 
 def in_short(incident: Incident) -> str:
