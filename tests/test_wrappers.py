@@ -395,3 +395,24 @@ def test_several_workers_find_what_one_finds_in_a_wrapped_log(
     assert one.inputs == two.inputs
     assert one.records.sort_by("line").to_pylist() == two.records.sort_by("line").to_pylist()
     assert one.inputs[0].records == (900 if kind != "compose" else 900 - 129)
+
+
+TOLD = json.dumps({"model": CALL["model"], "usage": {"prompt_tokens": 700_000}})
+"""A call as text."""
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        {"payload": TOLD[:-9]}, {"payload": f"[{TOLD}]"}, {"payload": f"data: {TOLD}\n\ndata: [DONE]\n"},
+        {"payload": json.dumps(TOLD)}, {"payload": f"done {TOLD}"}, {"kept": TOLD}, {"response": TOLD + "\n" + TOLD},
+    ],
+)  # fmt: skip
+def test_an_object_of_no_format_that_names_the_model_is_rejected_and_any_other_is_framing(
+    tmp_path: Path, held: dict[str, str]
+) -> None:
+    about = {"ts": "2026-09-02T10:00:00Z", "kept": "welcome"}
+    found = read(tmp_path, "".join(json.dumps(v) + "\n" for v in (CALL, {**about, **held}, about)))
+    [report] = found.inputs
+    assert (report.records, report.framing, report.mentions_model_in_rejects) == (1, 1, True)
+    assert [(r["line"], r["reason"]) for r in rejected(found).to_pylist()] == [(2, "unknown_record")]

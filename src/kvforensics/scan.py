@@ -29,6 +29,8 @@ from kvforensics.table_lane import Counts, TableLane
 from kvforensics.text_lane import TextLane
 from kvforensics.views import view
 
+UNKNOWN = "unknown_record"
+"""The reason of an object that no format fits but that names the affected model: it may be a call in a shape not known."""
 BATCH = 16384
 HELD_BYTES = 32 << 20
 """Units wait for their batch only up to this size, so that long lines do not add up."""
@@ -234,8 +236,12 @@ class Scanner:
             if which is not None and self._extractors[which].format.aggregates:
                 sums.setdefault(which, []).append(item[0])
             if which is None or self._extractors[which].is_framing(item[0]):
-                self._found.pop(item[1], None)
-                self.skip()
+                found = self._found.pop(item[1], None)
+                data = found.place.raw if found else item[4]
+                if which is None and data and self._reader.mentions(data):
+                    self.reject(item[1], item[2], len(data), UNKNOWN, data)
+                else:
+                    self.skip()
                 if self._spans is not None:
                     self._spans.framing(item[0])
             elif which in self._openings:
