@@ -416,3 +416,41 @@ def test_an_object_of_no_format_that_names_the_model_is_rejected_and_any_other_i
     [report] = found.inputs
     assert (report.records, report.framing, report.mentions_model_in_rejects) == (1, 1, True)
     assert [(r["line"], r["reason"]) for r in rejected(found).to_pylist()] == [(2, "unknown_record")]
+
+
+def call(model: str, count: int | None) -> str:
+    return json.dumps({"model": model} | ({} if count is None else {"usage": {"prompt_tokens": count}}))
+
+
+ON, OFF = CALL["model"], OTHER["model"]
+
+
+@pytest.mark.parametrize(
+    ("held", "expected"),
+    [
+        # The answer comes before the request, which may be cut.
+        ({"call": call(ON, None)[:-1], "details": call(ON, 700_000)}, (True, 700_000, [])),
+        ({"call": call(ON, None), "details": call(ON, 5)}, (True, 5, [])),
+        ({"call": call(OFF, None), "details": call(OFF, 5)}, None),
+        ({"body": call(ON, 5), "raw": call(ON, 700_000)}, (True, 700_000, ["calls_in_event:2"])),
+        ({"call": call(OFF, 800_000), "payload": call(ON, 700_000)}, (True, 700_000, ["calls_in_event:2"])),
+        ({"details": call(OFF, 5), "call": call(ON, None)}, (True, None, ["calls_in_event:2"])),
+        ({"call": call(OFF, None), "details": call(OFF, 5) + "\n" + call(ON, 700_000)}, "contradicted"),
+        ({"details": call(OFF, 5), "kept": call(ON, 700_000)}, "contradicted"),
+        ({"details": call(ON, 5), "stream": f"data: {call(ON, 700_000)}"}, "contradicted"),
+        ({"details": call(ON, 700_000), "stream": f"data: {call(ON, 700_000)}"}, (True, 700_000, [])),
+        ({"payload": json.dumps({"payload": json.dumps({"payload": call(ON, 700_000)})})}, (True, 700_000, [])),
+    ],
+)
+def test_calls_of_one_record_that_contradict_each_other_are_not_cleared_by_the_first(
+    tmp_path: Path, held: dict[str, str], expected: str | tuple[bool, int | None, list[str]] | None
+) -> None:
+    about = {"ts": "2026-09-02T10:00:00Z", "status": 200}
+    found = read(tmp_path, "".join(json.dumps(v) + "\n" for v in (CALL, {**about, **held})))
+    rows = [r for r in found.records.to_pylist() if r["line"] == 2]
+    if isinstance(expected, str):
+        assert [r["reason"] for r in rejected(found).to_pylist()] == [expected]
+        assert found.inputs[0].mentions_model_in_rejects
+    else:
+        told = [(r["model_match"], r["prompt_tokens_max"], r["reasons"]) for r in rows if r["model_match"]]
+        assert told == ([] if expected is None else [expected])

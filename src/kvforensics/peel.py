@@ -13,8 +13,8 @@ from typing import Any
 
 from kvforensics.decode import decode_unit
 from kvforensics.envelope import Unit
+from kvforensics.kept_calls import own_call, prompt_of
 from kvforensics.layer import Layer, encoded, record_in, without_colours
-from kvforensics.paths import compile_path, lookup
 from kvforensics.span_lines import EXPORTS, line_units
 from kvforensics.views import view
 from kvforensics.wrapper_spec import Wrapper
@@ -24,12 +24,10 @@ MAX_JOINED = 256 << 20
 MAX_BETWEEN = 16 << 20
 EXCERPT = 200
 MAX_CALLS = 1000
+CONTRADICTED = "contradicted"
+"""The reason of a record beside whose call there is text that may be a call on the affected model."""
 LEFT_OUT = "left_out"
 """The reason of a line of which the layer around it has kept nothing: it may have been anything, and long ones go first."""
-_PROMPT = tuple(map(compile_path, (
-    "**.~usage.~prompt_tokens", "**.~usage.~input_tokens", "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens",
-    "llm.token_count.prompt", "ai.usage.inputTokens", "ai.usage.promptTokens",
-)))  # fmt: skip
 
 Layers = tuple[tuple[Layer, Any], ...]
 
@@ -192,7 +190,7 @@ class Peeler:
                 value, more = view(("otlp",), decoded.value, unit.context)
                 reasons = (*record.reasons, *decoded.reasons, *more)
                 spans.append(replace(record, data=unit.data, value=value, reasons=reasons))
-        calls = [s for s in spans if _prompt(s.value)] or spans
+        calls = [s for s in spans if prompt_of(s.value)] or spans
         return self._chosen(calls) if calls else record
 
     def _content(
@@ -212,7 +210,12 @@ class Peeler:
             return inner[0]
         calls = [p for p in inner if self._is_call(p)]
         if calls:
-            return self._chosen(calls[:1] if wrapper.last_of_all else calls)
+            if not wrapper.last_of_all:
+                return self._chosen(calls)
+            own, contradicts = own_call([c.value for c in calls], data or encoded(value), self._names_model)
+            if own is None:
+                return Peeled(Kind.REJECT, place, data, layers=layers, reason=CONTRADICTED, pieces=pieces)
+            return _of_several(calls[own], len(calls)) if contradicts else calls[own]
         for body in layer.bodies(value):
             fits = self._looks(body)
             if fits:
@@ -237,8 +240,8 @@ class Peeler:
         """Of several calls that one event tells of, the one that matters most: on the model, and the longest."""
         if len(calls) == 1:
             return calls[0]
-        best = max(calls, key=lambda p: (self._names_model(p.data), _prompt(p.value)))
-        return replace(best, reasons=(*best.reasons, f"calls_in_event:{len(calls)}"))
+        best = max(calls, key=lambda p: (self._names_model(p.data), prompt_of(p.value)))
+        return _of_several(best, len(calls))
 
     def _message(self, layer: Layer, outer: Any, message: bytes, layers: Layers, place: Place, pieces: int) -> Peeled:
         """The line inside a layer, once all of its pieces are there."""
@@ -270,9 +273,5 @@ class Peeler:
         return self._bytes(message, deeper, place, pieces)
 
 
-def _prompt(value: Any) -> float:
-    for steps in _PROMPT:
-        found = lookup(value, steps)
-        if type(found) in (int, float) or (type(found) is str and found.isascii() and found.isdigit()):
-            return float(found)
-    return 0.0
+def _of_several(call: Peeled, count: int) -> Peeled:
+    return replace(call, reasons=(*call.reasons, f"calls_in_event:{count}"))
