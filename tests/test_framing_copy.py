@@ -14,6 +14,7 @@ from kvforensics.framing import line_blocks
 from kvforensics.framing_copy import copy_sections, parse_copied
 from kvforensics.incident import load_incident
 from kvforensics.ingest import IngestRequest, ingest
+from rejected import rejected
 
 INCIDENT = load_incident("cloudflare-workers-ai-glm-5.3")
 BANNER = "--\n-- PostgreSQL database dump\n--\n\nSET statement_timeout = 0;\n\n"
@@ -82,6 +83,29 @@ def test_a_table_that_comes_late_is_known_by_its_definition(tmp_path: Path) -> N
     other = 'COPY public."LiteLLM_AuditLog" (id, before_value) FROM stdin;\n' + "1\t{}\n" * 200_000 + "\\.\n\n"
     found = read(tmp_path, f"{BANNER}{DEFINED},\n    CONSTRAINT c CHECK (true)\n);\n\n{other}{copied(row(702_004))}")
     assert found.records["prompt_tokens_max"].to_pylist() == [702_004]
+
+
+@pytest.mark.parametrize(
+    ("columns", "cells", "expected"),
+    [
+        ("id, created_at, model, prompt_tokens", ("2026-09-02 10:00:00+00", MODEL, "700000"), (2, 0)),
+        ("id, created_at, payload", ("2026-09-02 10:00:00+00", f'{{"model": "{MODEL}"}}'), (1, 1)),
+        ("id, model, n_tokens", (MODEL, "700000"), (1, 1)),
+        ("id, kept", (f'{{"model": "{MODEL}", "usage": {{"prompt_tokens": 700000}}}}',), (1, 1)),
+        ("id, kept", (f'{{"model": "{MODEL}", "max_input_tokens": 700000}}',), (1, 0)),
+        ("id, created_at, model, updated_by", ("2026-09-02 10:00:00+00", MODEL, "u"), (1, 0)),
+    ],
+)
+def test_rows_of_a_second_table_behind_the_head_are_read_or_rejected_where_they_may_be_calls(
+    tmp_path: Path, columns: str, cells: tuple[str, ...], expected: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kvforensics.recognise.HEAD_BYTES", 1024)
+    filler = "-- x\n" * 300
+    copied_too = f"COPY public.calls ({columns}) FROM stdin;\n" + "\t".join(("1", *map(escaped, cells))) + "\n\\.\n"
+    found = read(tmp_path, BANNER + copied(row(9)) + filler + copied_too)
+    [report] = found.inputs
+    assert (report.records, report.rejected, report.mentions_model_in_rejects) == (*expected, expected[1] > 0)
+    assert [r["reason"] for r in rejected(found).to_pylist()] == ["unread_row"] * expected[1]
 
 
 def test_bytes_that_are_no_text_are_unknown_and_cost_only_their_cell(tmp_path: Path) -> None:

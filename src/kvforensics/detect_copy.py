@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -12,6 +13,9 @@ from kvforensics.made_once import extractor_of
 from kvforensics.paths import lookup
 from kvforensics.plan import Plan
 from kvforensics.spec import Format
+
+_TIME = re.compile(r"time|stamp|date|created|started|_?at$|^ts$")
+_KEPT_UP = re.compile(r"(?:updated|changed|checked)_?by|budget")
 
 
 def copy_plans(head: bytes, formats: Sequence[Format]) -> tuple[Plan, ...]:
@@ -27,7 +31,9 @@ def copy_plans(head: bytes, formats: Sequence[Format]) -> tuple[Plan, ...]:
         seen += block.lines if columns is not None else 0
         counts.update({fmt.name: block.lines} if fmt is not None else {})
     ranked = tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-    return (Plan("copy", tuple(f for f in formats if f.name in shown), ranked, seen),) if shown else ()
+    # A table that comes behind the head may have another format than those in it.
+    read = tuple(f for f in formats if f.name in shown or ("csv" in f.containers and not f.view))
+    return (Plan("copy", read, ranked, seen),) if shown else ()
 
 
 def table_format(columns: Sequence[str], formats: Sequence[Format]) -> Format | None:
@@ -38,3 +44,13 @@ def table_format(columns: Sequence[str], formats: Sequence[Format]) -> Format | 
         return None
     counted = any(lookup(filled, steps) is not None for steps, _ in found.slots.get("prompt", ()))
     return found.format if counted or not found.format.name.startswith("app-json") else None
+
+
+def may_hold_calls(columns: Sequence[str]) -> bool:
+    """Whether rows that are not read may be calls: they count tokens, or have a time and are no settings.
+
+    A table of settings names models too, but tells who changed it or what may be spent.
+    """
+    names = [c.casefold() for c in columns]
+    counts = any("tokens" in n and not n.startswith("max") for n in names)
+    return counts or (any(map(_TIME.search, names)) and not any(map(_KEPT_UP.search, names)))

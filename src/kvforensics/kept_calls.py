@@ -14,7 +14,7 @@ _PROMPT = tuple(map(compile_path, (
     "llm.token_count.prompt", "ai.usage.inputTokens", "ai.usage.promptTokens",
 )))  # fmt: skip
 # Runs are bounded, so that a hostile line cannot make the search slow.
-_COUNT = re.compile(rb'(?:prompt|input)_?tokens\\{0,32}"\s{0,8}:\s{0,8}(\d{1,15})(?!\d)', re.IGNORECASE)
+_COUNT = re.compile(rb'(?<!max)(?<!max_)(?:prompt|input)_?tokens\\{0,32}"\s{0,8}:\s{0,8}(\d{1,15})(?!\d)', re.IGNORECASE)
 
 
 def prompt_of(value: Any) -> float:
@@ -24,6 +24,11 @@ def prompt_of(value: Any) -> float:
         if type(found) in (int, float) or (type(found) is str and found.isascii() and found.isdigit()):
             return float(found)
     return 0.0
+
+
+def told_counts(data: bytes) -> set[float]:
+    """The prompt counts that stand in bytes under their common names, also in JSON kept as text."""
+    return {float(n) for n in _COUNT.findall(data)}
 
 
 def own_call(calls: Sequence[Any], data: bytes, names_model: Callable[[bytes], bool]) -> tuple[int | None, bool]:
@@ -37,7 +42,7 @@ def own_call(calls: Sequence[Any], data: bytes, names_model: Callable[[bytes], b
     contradicts = {True, False} <= set(told) or len(set(counts) - {0.0}) > 1
     own = max(range(len(calls)), key=lambda i: (told[i] is True, counts[i], -i)) if contradicts else 0
     if (True not in told and False in told) or counts[own]:
-        others = {float(n) for n in _COUNT.findall(data)} - set(counts)
+        others = told_counts(data) - set(counts)
         hidden = True not in told or max(others, default=0.0) > counts[own]
         if hidden and names_model(data):
             return None, contradicts

@@ -203,6 +203,10 @@ class Scanner:
         if len(self._pending) >= BATCH or self._held >= HELD_BYTES:
             self._flush()
 
+    def names_model(self, data: bytes) -> bool:
+        """Whether bytes that are not read name the affected model."""
+        return self._reader.mentions(data)
+
     def reject(self, line: int, offset: int | None, length: int | None, reason: str, data: bytes) -> None:
         """A unit that is no record; only the start of it is kept."""
         self.tally.lines += 1

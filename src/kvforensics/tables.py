@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kvforensics.cells import plain_columns
-from kvforensics.detect_copy import table_format
+from kvforensics.detect_copy import may_hold_calls, table_format
 from kvforensics.framing import Block, Readable
 from kvforensics.framing_copy import copy_sections, parse_copied
 from kvforensics.framing_csv import Dialect, Rows, csv_blocks, parse_rows
+from kvforensics.kept_calls import told_counts
 from kvforensics.normalise import Located
 from kvforensics.plain_tables import plain_rows, scan_plain
 from kvforensics.scan import Scanner
@@ -66,9 +67,23 @@ def scan_copied(scanner: Scanner, blocks: Iterable[Block], formats: Sequence[For
         elif columns is None:
             _scan_sql(scanner, block)
         elif columns in others:
-            scanner.skip(block.lines, "other_table")
+            _scan_other(scanner, columns, block)
         else:
             _scan_rows(scanner, lanes[columns], parse_copied(columns, block), block)
+
+
+def _scan_other(scanner: Scanner, columns: Sequence[str], block: Block) -> None:
+    """Rows of a table that is not read: framing, but for those that name the model and may be calls."""
+    if not scanner.names_model(block.data):
+        scanner.skip(block.lines, "other_table")
+        return
+    at, calls = block.offset, may_hold_calls(columns)
+    for number, line in enumerate(block.data.removesuffix(b"\n").split(b"\n"), block.first_line):
+        if (calls or told_counts(line)) and scanner.names_model(line):
+            scanner.reject(number, at, len(line), "unread_row", line)
+        else:
+            scanner.skip(1, "other_table")
+        at += len(line) + 1
 
 
 def _scan_sql(scanner: Scanner, block: Block) -> None:
