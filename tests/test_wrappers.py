@@ -408,13 +408,14 @@ TOLD = json.dumps({"model": CALL["model"], "usage": {"prompt_tokens": 700_000}})
         {"payload": json.dumps(TOLD)}, {"payload": f"done {TOLD}"}, {"kept": TOLD}, {"response": TOLD + "\n" + TOLD},
     ],
 )  # fmt: skip
-def test_an_object_of_no_format_that_names_the_model_is_rejected_and_any_other_is_framing(
+def test_an_object_of_no_format_that_may_hold_a_call_on_the_model_is_rejected_and_any_other_is_framing(
     tmp_path: Path, held: dict[str, str]
 ) -> None:
     about = {"ts": "2026-09-02T10:00:00Z", "kept": "welcome"}
-    found = read(tmp_path, "".join(json.dumps(v) + "\n" for v in (CALL, {**about, **held}, about)))
+    chatter = {**about, "deployed": f"ready for {CALL['model']}"}
+    found = read(tmp_path, "".join(json.dumps(v) + "\n" for v in (CALL, {**about, **held}, about, chatter)))
     [report] = found.inputs
-    assert (report.records, report.framing, report.mentions_model_in_rejects) == (1, 1, True)
+    assert (report.records, report.framing, report.mentions_model_in_rejects) == (1, 2, True)
     assert [(r["line"], r["reason"]) for r in rejected(found).to_pylist()] == [(2, "unknown_record")]
 
 

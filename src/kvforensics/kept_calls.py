@@ -31,6 +31,11 @@ def told_counts(data: bytes) -> set[float]:
     return {float(n) for n in _COUNT.findall(data)}
 
 
+def may_hold_call(data: bytes) -> bool:
+    """Whether an object that is of no format may hold a call: it counts a prompt, or keeps JSON as text."""
+    return b'\\"' in data or bool(told_counts(data))
+
+
 def own_call(calls: Sequence[Any], data: bytes, names_model: Callable[[bytes], bool]) -> tuple[int | None, bool]:
     """The place of the call that is the record, and whether others contradict it.
 

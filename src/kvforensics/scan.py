@@ -12,6 +12,7 @@ from typing import Any
 from kvforensics.decode import decode_unit, once
 from kvforensics.envelope import Unit
 from kvforensics.framing import Block
+from kvforensics.kept_calls import may_hold_call
 from kvforensics.lane import Lane, Near
 from kvforensics.layer import Layer
 from kvforensics.layered import Found, Layered
@@ -242,7 +243,7 @@ class Scanner:
             if which is None or self._extractors[which].is_framing(item[0]):
                 found = self._found.pop(item[1], None)
                 data = found.place.raw if found else item[4]
-                if which is None and data and self._reader.mentions(data):
+                if which is None and data and may_hold_call(data) and self._reader.mentions(data):
                     self.reject(item[1], item[2], len(data), UNKNOWN, data)
                 else:
                     self.skip()
