@@ -23,9 +23,10 @@ from case_on_disk import HOSTILE, PROMPT, call, hostile_case, make_case, plain_c
 from kvforensics.case_reader import open_case
 from kvforensics.errors import EvidenceError, UsageError
 from kvforensics.incident import load_incident
-from kvforensics.page import Figure, Table
+from kvforensics.page import Column, Figure, Page, Section, Table
 from kvforensics.page_files import MEDIA
 from kvforensics.report_job import ReportOptions, report_bytes, write_report
+from kvforensics.reports import markdown
 from kvforensics.telling.report_page import report_page
 
 ALL = tuple(MEDIA)
@@ -489,3 +490,16 @@ def test_the_report_and_the_notice_say_the_thresholds_of_the_nodes_not_only_the_
         "at all times: more than 681,280 prompt tokens", "all others: more than 1,048,569 prompt tokens",
     ]  # fmt: skip
     assert '"side": "depends on the node"' in json.dumps(page)
+
+
+@pytest.mark.parametrize(("tables", "wide", "words"), [(60, 20, "at most 25 rows"), (40, 1000, "Left out for the same")])
+def test_a_ticket_is_never_longer_than_one_may_be_and_says_what_was_cut(tables: int, wide: int, words: str) -> None:
+    rows = tuple((n, "x" * wide) for n in range(100))
+    sections = tuple(
+        Section(f"s{n}", f"Section {n}", (Table(f"t{n}", "Caption", (Column("a", "A"), Column("b", "B")), rows),))
+        for n in range(tables)
+    )
+    text = markdown.render(Page("report", "Title", "subject", "", (), sections)).decode()
+    assert len(text.encode()) <= 65_536
+    assert words in text
+    assert "more rows are in the HTML and JSON reports." in text
