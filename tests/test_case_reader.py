@@ -8,12 +8,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
 from case_on_disk import plain_case
 from kvforensics.case_reader import open_case
 from kvforensics.cli import main
 from kvforensics.errors import EvidenceError, UsageError
-from kvforensics.incident import load_incident
+from kvforensics.incident import load_incident, template
 
 
 @pytest.fixture(scope="module")
@@ -131,3 +132,15 @@ def test_a_document_that_is_not_json_is_broken_evidence(tmp_path: Path) -> None:
     (tmp_path / "case.json").write_text("[" * 100_000)
     with pytest.raises(EvidenceError):
         open_case(tmp_path)
+
+
+def test_what_is_said_of_a_case_fits_a_terminal(case: Path, tmp_path: Path) -> None:
+    summary = json.loads((case / "case.json").read_text())["summary"]
+    other = changed(case, tmp_path / "case", summary={**summary, "title": "a word or two " * 20})
+    incident = tmp_path / "incident.toml"
+    names = json.dumps([f"prefill-{n}" for n in range(20)])
+    incident.write_text(f"{template()}[[node]]\nnames = {names}\nprompt_tokens_over = 1000000\n")
+    for words in (("sql", case), ("verify", case), ("diff", case, other), ("incidents", "show", incident)):
+        lines = CliRunner().invoke(main, [str(word) for word in words]).stdout.splitlines()
+        assert lines
+        assert max(map(len, lines)) <= 80, words

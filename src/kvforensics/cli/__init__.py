@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import textwrap
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
@@ -36,6 +37,7 @@ COMMANDS = {
     "whose": "Replay engine logs: whose data was in the reach of whom.",
     "content": "Scores for text of other tenants in affected answers.",
 }
+WIDTH = 80
 INTERRUPTED = 130
 TERMINATED = 143
 
@@ -81,6 +83,13 @@ class Program(click.Group):
             _unexpected(error)
             sys.exit(1)
         sys.exit(status if isinstance(status, int) else 0)
+
+
+def wrapped(text: str, first: str = "", rest: str = "  ") -> list[str]:
+    """One thing to say as lines of a terminal; what has no space in it (a name, a digest) stays whole."""
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def emit(text: str) -> None:

@@ -26,7 +26,7 @@ WIDTH = 80
 def command(*, paths: tuple[str, ...], mapping: tuple[str, ...], as_json: bool) -> None:
     """Say which formats logs may be, the best guess first.
 
-    Looks at the first 200 records of each source. PATH is a file, a folder, `-` for standard input, or s3://bucket/prefix.
+    Looks at the beginning of each source, at most some hundred records. PATH is a file, a folder, `-` for standard input, or s3://bucket/prefix.
     """
     from kvforensics.guesses import guess_all
     from kvforensics.mapping import load_mapping

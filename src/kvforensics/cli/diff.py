@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kvforensics.cli import emit
+from kvforensics.cli import emit, wrapped
 
 if TYPE_CHECKING:
     from kvforensics.difference import Difference, Place
@@ -38,7 +38,7 @@ def command(before: str, after: str, as_json: bool) -> int:  # noqa: FBT001 - cl
             document = {"schema": "kvforensics.diff/1", "different": found.found, **asdict(found)}
             text = json.dumps(document, indent=2, ensure_ascii=True)
         else:
-            text = "\n".join(_lines(found))
+            text = "\n".join(line for one in _lines(found) for line in wrapped(one, rest="    "))
     emit(text)
     return DIFFERENT if found.found else 0
 

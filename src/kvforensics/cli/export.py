@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from kvforensics.cli import emit
+from kvforensics.cli import emit, wrapped
 from kvforensics.errors import UsageError
 
 FORMS = ("bundle", "timesketch", "ocsf", "csv", "xlsx", "parquet", "public", "exposure")
@@ -52,7 +52,7 @@ def command(case_dir: str, target: Path, form: str, **given: Any) -> int:
         raise UsageError(f"should end in {suffix}", where=str(target), advice="other tools go by the name")
     with read_as_told(case.folder.name):
         lines = _written(form, case, target, given)
-    emit("\n".join(lines))
+    emit("\n".join(line for one in lines for line in wrapped(one)))
     return 0
 
 

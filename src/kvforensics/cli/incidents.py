@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from kvforensics.cli import emit
+from kvforensics.cli import emit, wrapped
 from kvforensics.cli.check import choice
 from kvforensics.errors import UsageError
 from kvforensics.incident import (
@@ -127,7 +127,8 @@ def describe(incident: Incident) -> str:
         *(("timeline", f"{rfc3339(at)}  {what}") for at, what in incident.timeline),
         ("sha256", incident.digest),
     ]  # fmt: skip
-    return "\n".join((incident.id, "", *(f"{label:<11}{terminal(text)}" for label, text in rows if text)))
+    lines = (wrapped(terminal(text), f"{label:<11}", " " * 11) for label, text in rows if text)
+    return "\n".join((incident.id, "", *(line for one in lines for line in one)))
 
 
 def _node(node: NodeThreshold) -> str:

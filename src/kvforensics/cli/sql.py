@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kvforensics.cli import emit
+from kvforensics.cli import emit, wrapped
 from kvforensics.cli.check import parse_size
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def command(case_dir: str, query: str | None, output: str, memory: str | None) -
         for name, table in tables.items():
             store.register(name, table)
         if text is None:
-            columns = [f"{name}: {', '.join(table.schema.names)}" for name, table in tables.items()]
-            emit("\n".join(columns))
+            columns = (wrapped(f"{name}: {', '.join(table.schema.names)}") for name, table in tables.items())
+            emit("\n".join(line for lines in columns for line in lines))
             return 0
         answer = store.select(text)
         emit({"table": _table, "csv": _csv, "json": _json}[output](answer))

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from kvforensics.cli import emit
+from kvforensics.cli import emit, wrapped
 
 
 @click.command(name="verify")
@@ -34,9 +34,9 @@ def command(path: str, as_json: bool, **trust: Any) -> int:  # noqa: FBT001 - cl
                   "checked": list(found.checked), "notes": list(found.notes)}  # fmt: skip
         emit(json.dumps(answer, indent=2, ensure_ascii=True))
         return found.exit_status
-    lines = [f"holds: {name}" for name in found.checked]
-    lines += [f"DIFFERS: {terminal(p.where)}: {terminal(p.what)}" for p in found.problems]
-    lines += [f"note: {terminal(note)}" for note in found.notes]
-    lines.append("not verified" if found.problems else "verified")
-    emit("\n".join(lines))
+    said = [f"holds: {name}" for name in found.checked]
+    said += [f"DIFFERS: {terminal(p.where)}: {terminal(p.what)}" for p in found.problems]
+    said += [f"note: {terminal(note)}" for note in found.notes]
+    said.append("not verified" if found.problems else "verified")
+    emit("\n".join(line for one in said for line in wrapped(one)))
     return found.exit_status
