@@ -485,6 +485,7 @@ def test_the_report_and_the_notice_say_the_thresholds_of_the_nodes_not_only_the_
     notice = told(case, "markdown", tenant="acme").decode().replace("\\", "")
     assert "of more than 681,280 to 1,048,569 tokens, depending on the machine that answered" in notice
     assert "prefill-1" not in notice
+    assert "to the model `@cf/zai-org/glm-5.3`.\n" in notice
     page = json.loads(told(case, "json"))
     assert [fact["text"][-1] for fact in page["facts"] if fact["name"] == "Threshold"] == [
         "at all times: more than 681,280 prompt tokens", "all others: more than 1,048,569 prompt tokens",

@@ -189,10 +189,10 @@ def _happened(incident: Incident | None) -> Iterator[Block]:
         "fault could mix up these notes for very long prompts, so that an answer could contain traces of another prompt.",
     ))  # fmt: skip
     if incident is not None:
-        models: Line = tuple(span for name in incident.model_ids for span in (quoted(name) or "", " "))
+        models: Line = tuple(span for name in incident.model_ids for span in (", ", quoted(name) or ""))[1:]
         yield Paragraph((
             f"It concerns requests between {rfc3339(incident.start_us)} and {rfc3339(incident.uncertain_until_us)} with a "
-            f"prompt of {thresholds.in_short(incident)} to the model ", *models,
+            f"prompt of {thresholds.in_short(incident)} to the model ", *models, ".",
         ))  # fmt: skip
 
 
