@@ -12,7 +12,7 @@ from typing import Any
 from kvforensics.decode import decode_unit, once
 from kvforensics.envelope import Unit
 from kvforensics.framing import Block
-from kvforensics.kept_calls import may_hold_call
+from kvforensics.kept_calls import UNKNOWN, may_hold_call
 from kvforensics.lane import Lane, Near
 from kvforensics.layer import Layer
 from kvforensics.layered import Found, Layered
@@ -30,8 +30,6 @@ from kvforensics.table_lane import Counts, TableLane
 from kvforensics.text_lane import TextLane
 from kvforensics.views import view
 
-UNKNOWN = "unknown_record"
-"""The reason of an object that no format fits but that names the affected model: it may be a call in a shape not known."""
 BATCH = 16384
 HELD_BYTES = 32 << 20
 """Units wait for their batch only up to this size, so that long lines do not add up."""
@@ -234,10 +232,7 @@ class Scanner:
         sums: dict[int, list[Any]] = {}
         for i, item in enumerate(pending):
             which = self._which(item)
-            if which is None:
-                self._shapes.foreign(item[0])
-            else:
-                self._shapes.record(item[0])
+            (self._shapes.foreign if which is None else self._shapes.record)(item[0])
             if which is not None and self._extractors[which].format.aggregates:
                 sums.setdefault(which, []).append(item[0])
             if which is None or self._extractors[which].is_framing(item[0]):
