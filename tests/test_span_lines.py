@@ -167,3 +167,10 @@ def test_records_of_other_models_are_kept_where_all_are_wanted(tmp_path: Path) -
 )
 def test_an_answer_beats_an_abort_and_an_abort_a_refusal(one: int, other: int, together: int) -> None:
     assert better(one, other) == better(other, one) == together
+
+
+def test_a_count_of_a_thousand_figures_beside_another_model_is_looked_at_closely(tmp_path: Path) -> None:
+    odd = chat(1, 5, model=OTHER)
+    odd["attributes"] += [{"key": "gen_ai.usage.total_tokens", "value": {"stringValue": "9" * 5_000}}]
+    found = read(tmp_path / "t.jsonl", lines(export(odd, chat(2, 700_000))))
+    assert ledger(found) == (2, 2, 0, 0, 0)

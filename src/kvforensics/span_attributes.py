@@ -23,11 +23,11 @@ def attributes_asked(formats: Sequence[Format]) -> re.Pattern[bytes]:
     )
 
 
-def large_counts(formats: Sequence[Format], digits: int) -> re.Pattern[bytes]:
-    """Finds a token count of so many digits or more: one that a closer look has to weigh."""
+def counts_of(formats: Sequence[Format]) -> re.Pattern[bytes]:
+    """Finds the token counts of a span: the figures of each, nothing where it is no plain number."""
     slots = ("prompt", "cache_read", "cache_write", "total")
     names = {p.partition("|")[0] for f in formats if f.view == "otlp" for slot in slots for p in f.fields.get(slot, ())}
     either = "|".join(map(re.escape, sorted(names))).encode()
     return re.compile(
-        rb'"key"\s*+:\s*+"(?:' + either + rb')"\s*+,\s*+"value"\s*+:\s*+\{[^}]*?(?:[0-9]{%d}|[0-9.][eE])' % digits
+        rb'"key"\s*+:\s*+"(?:' + either + rb')"(?:\s*+,\s*+"value"\s*+:\s*+\{\s*+"\w++"\s*+:\s*+"?([0-9]{1,18}+)"?\s*+\})?'
     )

@@ -19,7 +19,7 @@ from kvforensics.child_status import add_statuses
 from kvforensics.envelope import Unit
 from kvforensics.framing_json import Reject, json_units
 from kvforensics.raw import Extractor
-from kvforensics.span_attributes import attributes_asked, large_counts
+from kvforensics.span_attributes import attributes_asked, counts_of
 from kvforensics.spec import Format
 from kvforensics.ties import id_digests
 from kvforensics.views import hex_id
@@ -128,7 +128,7 @@ class SpanLines:
         self._wanted = wanted
         self._other = other
         self._extractors = [Extractor(f) for f in formats]
-        self._asked, self._large = attributes_asked(formats), large_counts(formats, len(str(over // 3)))
+        self._asked, self._counts, self._over = attributes_asked(formats), counts_of(formats), over
         self._models = frozenset(p for f in formats if f.view == "otlp" for p in f.fields.get("model", ()))
         self._decode: Callable[[bytes], _Request] = msgspec.json.Decoder(_Request).decode
         self._decisions: dict[_Pairs, str | None] = {}
@@ -186,7 +186,7 @@ class SpanLines:
             seen += len(pairs)
             name = known[pairs] if pairs in known else self._decide(pairs)
             plain = span.traceId and span.spanId and span.startTimeUnixNano
-            names.append(None if not plain or (name and self._large.search(span.attributes)) else name)
+            names.append(None if not plain or (name and self._may_be_over(span)) else name)
         if len(self._asked.findall(line)) != seen:
             return False
         if not self._wanted.is_empty():
@@ -211,6 +211,11 @@ class SpanLines:
             self._ledger.passed(name, started, passed[name])
         self._ledger.skip(names.count(""))
         return True
+
+    def _may_be_over(self, span: _Span) -> bool:
+        """Whether the counts of a span may come to a prompt over a threshold, so that a closer look has to weigh it."""
+        told = self._counts.findall(span.attributes)
+        return b"" in told or sum(map(int, told)) > self._over
 
     def _without_wanted(self, spans: Sequence[_Span], names: Sequence[str | None]) -> list[str | None]:
         """The names, None where a span has an id whose record is wanted whole."""
