@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from kvforensics.case import Case, CheckOptions
 from kvforensics.slot_text import microseconds
 
 MODEL = "@cf/zai-org/glm-5.3"
+OTHER = "@cf/meta/llama-3.3-70b"
 CLOUDFLARE = "https://api.cloudflare.com/client/v4/accounts/a/ai/v1"
 Row = dict[str, Any]
 PARTS = ("on_model", "in_window", "over_threshold", "served")
@@ -479,3 +481,59 @@ def test_a_key_given_twice_is_unknown_where_records_are_bare_and_behind_text(tmp
 
 def test_a_duration_that_is_true_is_none() -> None:
     assert microseconds(value=True, unit="s") is None
+
+
+def _dump(n: int, requested: str, answered: str | None, tokens: int, *, text: bool) -> dict[str, Any]:
+    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+    body = {"id": f"c{n}", "object": "chat.completion", "choices": [], "usage": usage}
+    body |= {"model": answered} if answered else {}
+    return {
+        "ts": "2026-09-02T08:41:12Z", "request": {"model": requested, "messages": []}, "status": 200,
+        "response": json.dumps(body) if text else body,
+    }  # fmt: skip
+
+
+def _portkey(n: int, requested: str, answered: str | None, tokens: int) -> dict[str, Any]:
+    return {
+        "id": f"p{n}", "trace_id": f"t{n}", "created_at": "2026-09-02T08:41:12Z", "ai_org": "workers-ai", "ai_model": requested,
+        "response_status_code": 200, "response_time": 9, "req_units": tokens, "res_units": 5, "cache_status": "DISABLED",
+        "response.model": answered,
+    }  # fmt: skip
+
+
+def _call_span(n: int, requested: str, answered: str | None, tokens: int) -> dict[str, Any]:
+    said = {"gen_ai.request.model": requested, "gen_ai.response.model": answered, "gen_ai.provider.name": "workers-ai"}
+    pairs = [{"key": k, "value": {"stringValue": v}} for k, v in said.items() if v]
+    pairs += [{"key": "gen_ai.usage.input_tokens", "value": {"intValue": str(tokens)}}]
+    ids = {"traceId": f"{n:032x}", "spanId": f"{n:016x}"}
+    span = {**ids, "name": "chat", "startTimeUnixNano": "1788338472907000000", "attributes": pairs}
+    return {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
+
+
+@pytest.mark.parametrize(
+    "made",
+    [partial(_dump, text=False), partial(_dump, text=True), _portkey, _call_span],
+    ids=["dump", "text", "portkey", "span"],
+)
+@pytest.mark.parametrize("keep_all", [False, True])
+def test_an_answer_of_the_affected_model_to_a_request_for_another_one_leaves_it_open(
+    tmp_path: Path, made: Any, *, keep_all: bool
+) -> None:
+    rows = [made(n, OTHER, OTHER, 700_000) for n in range(60)]
+    rows += [made(60, OTHER, MODEL, 700_000), made(61, OTHER, None, 700_000), made(62, OTHER, OTHER, 100)]
+    (tmp_path / "log.jsonl").write_text(lines(*rows))
+    with Case() as case:
+        result = case.check(CheckOptions((str(tmp_path / "log.jsonl"),), workers=1, keep_all=keep_all))
+    assert [(r["line"], r["disposition"]) for r in result.findings.to_pylist()] == [(61, "possible")]
+    assert result.summary["outside"]["on_model"] == 62
+
+
+def test_a_column_that_names_the_model_that_answered_leaves_it_open_too(tmp_path: Path) -> None:
+    rows = [_portkey(n, OTHER, MODEL if n == 60 else OTHER, 700_000) for n in range(61)]
+    with (tmp_path / "log.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    with Case() as case:
+        result = case.check(CheckOptions((str(tmp_path / "log.csv"),), workers=1))
+    assert [(r["line"], r["disposition"]) for r in result.findings.to_pylist()] == [(62, "possible")]

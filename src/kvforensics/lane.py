@@ -146,6 +146,7 @@ class Lane:
                 left.update(at)
                 continue
             far = self._are_others(list(map(reading.slots["model"][0].get, own)), reading.format.nothing)
+            far = [a and b for a, b in zip(far, self._are_answered_so(reading, own), strict=True)]
             self._bar(far, reading, at, own, rows, calm=calm, every=False)
             ids = [values(own, f) for f in reading.ids]
             self._bar_wanted(far, ids)
@@ -176,6 +177,15 @@ class Lane:
         others.update(m for m in new if type(m) is str and not _may_open(m) and self._reader.is_plainly_other(m))
         far = distinct.intersection(others).difference(nothing)
         return [True] * len(models) if len(far) == len(distinct) else [m in far for m in models]
+
+    def _are_answered_so(self, reading: Reading, own: Sequence[Any]) -> list[bool]:
+        """Of which rows the answer names no model, or plainly another one than the affected."""
+        answered = [True] * len(own)
+        for f in reading.slots["answer_model"]:
+            names = values(own, f)
+            others = self._are_others(names, reading.format.nothing)
+            answered = [a and (n is None or o) for a, n, o in zip(answered, names, others, strict=True)]
+        return answered
 
     def _bar(
         self, plain: list[bool], reading: Reading, at: Sequence[int], own: Sequence[Any], rows: Rows, *, calm: bool,
@@ -255,8 +265,11 @@ class Lane:
                 verdict = self._reader.read(*key, provider_serves=serves) if plain else _UNSURE
                 self._verdicts[serves, key] = verdict
         found = [self._verdicts[serves, key] for key in keys]
-        # The name in the answer may tell what the one that was asked for does not.
-        return [_UNSURE if v is None else v for v in found] if reading.slots["answer_model"] else found
+        if not reading.slots["answer_model"]:
+            return found
+        # The name in the answer may tell what the one that was asked for does not, or contradict it.
+        alike = self._are_answered_so(reading, own)
+        return [_UNSURE if v is None or (v is False and not a) else v for v, a in zip(found, alike, strict=True)]
 
     def _passed(self, fmt: Format) -> Passed:
         return self.passed.setdefault(fmt.name, (fmt, Passed()))[1]

@@ -47,12 +47,15 @@ class Located:
 def read_model(raw: pl.DataFrame, fmt: Format, reader: ModelReader) -> pl.Series:
     """Whether each record is on the affected model, once for each distinct spelling.
 
-    Where the name that was asked for leaves it open, such as a route, the name in the answer decides.
+    Where the name that was asked for leaves it open, such as a route, the name in the answer decides. An answer of the
+    affected model to a request for another one, as a fallback gives it, leaves it open.
     """
     match = _matches(raw, fmt, reader, "model")
-    if match.null_count() == 0 or raw["answer_model"].null_count() == raw.height:
+    if raw["answer_model"].null_count() == raw.height:
         return match
-    return match.fill_null(_matches(raw, fmt, reader, "answer_model"))
+    answered = _matches(raw, fmt, reader, "answer_model")
+    contradicts = (~match & answered).fill_null(value=False)
+    return match.fill_null(answered).set(contradicts, None)
 
 
 def _matches(raw: pl.DataFrame, fmt: Format, reader: ModelReader, name: str) -> pl.Series:

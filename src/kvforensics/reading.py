@@ -27,13 +27,13 @@ from kvforensics.worlds import keys_of, may_open, turned, world
 
 MAX_PATTERNS = 128
 TIMES = ("start", "stamp", "end")
-NARROW = ("model", *TIMES, "sample_interval", *ID_COLUMNS)
+NARROW = ("model", "answer_model", *TIMES, "sample_interval", *ID_COLUMNS)
 """What decides whether a record of another model can be left out, and what stays of it."""
 HINTS = ("prompt", "cache_read", "cache_write", "total", "from_cache", "replay_of")
 """What tells whether a record of another model may contradict one on the model that was left out."""
 WIDE = (
     *NARROW, "duration", "provider", "host", "prompt", "cache_read", "cache_write", "completion", "total", "request_bytes",
-    "from_cache", "replay_of", "cache_rule", "answer_model",
+    "from_cache", "replay_of", "cache_rule",
 )  # fmt: skip
 """What decides whether a record on the model is outside by its tokens, and when it started."""
 Get = Callable[[Any], Any]

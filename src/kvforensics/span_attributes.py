@@ -14,13 +14,18 @@ def attributes_asked(formats: Sequence[Format]) -> re.Pattern[bytes]:
     for fmt in formats:
         if fmt.view == "otlp":
             terms = [t for terms in (*fmt.signature, *fmt.requests) for t in terms]
-            paths |= {t.removeprefix("!").partition("=")[0] for t in terms} | set(fmt.fields.get("model", ()))
+            paths |= {t.removeprefix("!").partition("=")[0] for t in terms} | models_asked(fmt)
     names = sorted(p for p in paths if not p.startswith(("span.", "resource.")))
     either = "|".join(re.escape(n) for n in names).encode()
     return re.compile(
         rb'"key"\s*+:\s*+"(?:(' + either + rb')"\s*+,\s*+"value"\s*+:\s*+\{\s*+"stringValue"\s*+:\s*+"([^"\\]*+)"\s*+\}'
         rb"|(" + either + rb')")'
     )
+
+
+def models_asked(fmt: Format) -> set[str]:
+    """The attributes that name the model of a request or of its answer."""
+    return {*fmt.fields.get("model", ()), *fmt.fields.get("answer_model", ())}
 
 
 def counts_of(formats: Sequence[Format]) -> re.Pattern[bytes]:

@@ -19,7 +19,7 @@ from kvforensics.child_status import add_statuses
 from kvforensics.envelope import Unit
 from kvforensics.framing_json import Reject, json_units
 from kvforensics.raw import Extractor
-from kvforensics.span_attributes import attributes_asked, counts_of
+from kvforensics.span_attributes import attributes_asked, counts_of, models_asked
 from kvforensics.spec import Format
 from kvforensics.ties import id_digests
 from kvforensics.views import hex_id
@@ -129,7 +129,7 @@ class SpanLines:
         self._other = other
         self._extractors = [Extractor(f) for f in formats]
         self._asked, self._counts, self._over = attributes_asked(formats), counts_of(formats), over
-        self._models = frozenset(p for f in formats if f.view == "otlp" for p in f.fields.get("model", ()))
+        self._models = frozenset(p for f in formats if f.view == "otlp" for p in models_asked(f))
         self._decode: Callable[[bytes], _Request] = msgspec.json.Decoder(_Request).decode
         self._decisions: dict[_Pairs, str | None] = {}
         self._line = 0

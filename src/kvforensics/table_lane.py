@@ -166,9 +166,8 @@ class TableLane:
         """The rows, and what they tell, without those whose model is plainly another one, which are counted."""
         if self._setting.keep == "all":
             return frame, raw
-        names = raw["model"]
-        plainly = [n for n in names.unique() if n and self._reader.is_plainly_other(n)]
-        other = names.is_in(plainly).fill_null(value=False)
+        other = self._are_others(raw["model"]).fill_null(value=False)
+        other &= self._are_others(raw["answer_model"]).fill_null(value=True)
         wanted = self._sieve.wanted(raw)
         other = other if wanted is None else other & ~wanted
         self._sieve.leave(raw, other, self._tags(columns, frame.filter(other)))
@@ -176,6 +175,10 @@ class TableLane:
         if raw["sample_interval"].null_count() < raw.height:
             self._sieve.note_rates(raw.filter(other), pl.Series([False]).new_from_index(0, int(other.sum())))
         return frame.filter(~other), raw.filter(~other)
+
+    def _are_others(self, names: pl.Series) -> pl.Series:
+        """Which names are plainly those of other models, null where there is none."""
+        return names.is_in([n for n in names.unique() if n and self._reader.is_plainly_other(n)])
 
     def _tags(self, columns: Columns, rows: pl.DataFrame) -> pl.Series:
         """What rows of other models may contradict, see `clashes`."""
