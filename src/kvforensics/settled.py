@@ -34,8 +34,6 @@ def not_in_window(incident: Incident) -> pl.Expr:
     return (ordered & (early | late)).fill_null(value=False)
 
 
-
-
 def tags_of_others(raw: pl.DataFrame, over: int) -> pl.Series:
     """Of each raw record of another model what it may contradict, see `clashes`. `over` is exceeded strictly."""
     tags = pl.Series("tag", [0], dtype=pl.UInt8).new_from_index(0, raw.height)
