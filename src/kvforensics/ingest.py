@@ -39,7 +39,7 @@ from kvforensics.ties import LeftOut, seed_ids
 from kvforensics.unread import close_stream, count_unread
 from kvforensics.workers import PARALLEL_FROM
 
-RANGE_BYTES = 32 << 20
+RANGE_BYTES = 64 << 20
 LEAST_RANGE = 8 << 20
 BLOCK_BYTES = 12 << 20
 Progress = Callable[[int, int], None]

@@ -8,7 +8,8 @@ a key, a count that is no number, a shape not seen before, goes the careful way.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import compress
+from contextlib import suppress
+from itertools import accumulate, compress
 from typing import Any
 
 import polars as pl
@@ -84,12 +85,9 @@ class Lane:
         if outer is not None:
             self._waiting += outer([i for i in near if i not in self.odd])
         elif near:
-            lines = block.data.split(newline)
-            at, last = block.offset, 0
-            for i in near:
-                at += sum(map(len, lines[last:i])) + (i - last) * len(newline)
-                last = i
-                self._waiting.append((lines[i], (lines[i], block.first_line + i, at)))
+            lines, first, gap = block.data.split(newline), block.first_line, len(newline)
+            starts = list(accumulate(map(len, lines), initial=block.offset))
+            self._waiting += [(lines[i], (lines[i], first + i, starts[i] + i * gap)) for i in near]
         if len(self._waiting) >= WAITING:
             yield from self.rest()
 
@@ -236,8 +234,11 @@ class Lane:
             done = [a and s and v is not False for a, s, v in zip(plain, small, verdicts, strict=True)]
             left.update(i for i, o, d in zip(at, other, done, strict=True) if not (o or d))
             gone = [o or d for o, d in zip(other, done, strict=True)]
-            others, settled = tags_of_others(reading, own, self._over), tags_of_settled(reading, own)
-            tags = bytes(t if o else s if v is True else 0 for o, t, s, v in zip(other, others, settled, verdicts, strict=True))
+            tags = tags_of_settled(reading, own)
+            if not all(v is True for v in verdicts):
+                others = tags_of_others(reading, own, self._over)
+                told = zip(other, others, tags, verdicts, strict=True)
+                tags = bytes(t if o else s if v is True else 0 for o, t, s, v in told)
             passed.remember([list(compress(column, gone)) for column in ids], bytes(compress(tags, gone)))
             passed.off_model += other.count(True)
             passed.settled += done.count(True)
@@ -276,6 +277,7 @@ class Lane:
 
 
 _UNSURE: Any = object()
+_WHOLE = {int, type(None)}
 
 
 def _may_open(text: str) -> bool:
@@ -292,4 +294,7 @@ def texts(values: list[Any]) -> pl.Series:
     try:
         return pl.Series(values, dtype=pl.String)
     except TypeError:
+        if set(map(type, values)) <= _WHOLE:
+            with suppress(OverflowError):
+                return pl.Series(values, dtype=pl.Int64).cast(pl.String)
         return pl.Series([v if type(v) is str else text_of(v) for v in values], dtype=pl.String)

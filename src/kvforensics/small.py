@@ -14,19 +14,25 @@ from typing import Any
 
 from kvforensics.clashes import ON_MODEL, OVER, REPLAY, UNTOLD_REPLAY
 from kvforensics.reading import Field, Reading
-from kvforensics.slot_text import microseconds, slot_text
+from kvforensics.slot_text import LONGEST, UNITS, microseconds, slot_text
 from kvforensics.value_reading import matcher
 
+_WHOLE_UNITS = {unit: int(us) for unit, us in UNITS.items() if us >= 1}
+_NO_WORDS = {bool, type(None)}
 CACHED = frozenset(("true", "1", "hit", "yes", "semantic hit", "semantic_hit"))
 """What a log says of an answer out of its cache; see `normalise`."""
 
 
 def values(own: Sequence[Any], field: Field, slot: str = "") -> list[Any]:
-    """The values of rows, as their texts where the path takes a part of them."""
+    """The values of rows, as their texts where the path takes a part of them; durations in microseconds."""
     found = list(map(field.get, own))
     unit = field.unit
     if not unit:
         return found
+    if slot == "duration" and unit in _WHOLE_UNITS and set(map(type, found)) == {int}:
+        size = _WHOLE_UNITS[unit]
+        if min(found) >= 0 and max(found) * size <= LONGEST:
+            return [v * size for v in found]
     if unit[0] == "/":
         read = matcher(unit)
     else:
@@ -57,10 +63,13 @@ def are_small(reading: Reading, own: Sequence[Any], below: int) -> list[bool]:
         sums = zip(map(slots["total"][0].get, own), map(slots["completion"][0].get, own), strict=True)
         small = [a and type(t) is int and type(c) is int and t - c < below for a, (t, c) in zip(small, sums, strict=True)]
     for f in slots["from_cache"]:
-        small = [a and not _says_cached(v) for a, v in zip(small, values(own, f), strict=True)]
+        found = values(own, f)
+        if not _say_nothing(found):
+            small = [a and not _says_cached(v) for a, v in zip(small, found, strict=True)]
     for f in slots["replay_of"]:
         found = values(own, f)
-        small = [a and (v is None or v == "") for a, v in zip(small, found, strict=True)]
+        if not _say_nothing(found):
+            small = [a and (v is None or v == "") for a, v in zip(small, found, strict=True)]
     return small
 
 
@@ -85,10 +94,10 @@ def tags_of_others(reading: Reading, own: Sequence[Any], over: int) -> bytes:
         tags[i] = OVER if total > over or sum(amounts.values()) > over else 0
     for slot in ("from_cache", "replay_of"):
         for column in (values(own, f) for f in slots[slot]):
-            if column.count(False) + column.count(None) < len(column):
+            if not _say_nothing(column):
                 says = _says_cached if slot == "from_cache" else bool
                 for i, v in enumerate(column):
-                    if v is not None and v is not False and says(v):
+                    if says(v):
                         tags[i] |= REPLAY
     return bytes(tags)
 
@@ -98,7 +107,10 @@ def tags_of_settled(reading: Reading, own: Sequence[Any]) -> bytes:
     fields = reading.slots["from_cache"]
     if not fields:
         return bytes([ON_MODEL | UNTOLD_REPLAY]) * len(own)
-    return bytes(ON_MODEL if v is False else ON_MODEL | UNTOLD_REPLAY for v in values(own, fields[0]))
+    found = values(own, fields[0])
+    if set(map(type, found)) == {bool} and True not in found:
+        return bytes([ON_MODEL]) * len(own)
+    return bytes(ON_MODEL if v is False else ON_MODEL | UNTOLD_REPLAY for v in found)
 
 
 def _most(column: Sequence[Any]) -> float:
@@ -131,9 +143,12 @@ def _tell_cache(reading: Reading, own: Sequence[Any]) -> list[bool]:
 
 
 def _says_cached(value: Any) -> bool:
-    if value is None or value is False:
-        return False
-    return type(value) is not str or value.lower() in CACHED
+    return bool(value) and (type(value) is not str or value.lower() in CACHED)
+
+
+def _say_nothing(column: Sequence[Any]) -> bool:
+    """Whether no value of a column can name a cache."""
+    return set(map(type, column)) <= _NO_WORDS and True not in column
 
 
 def are_times(column: Sequence[Any], nothing: Sequence[str]) -> bool:
