@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from effort import cases
 from kvforensics import ingest as ingest_module
-from kvforensics import scan, tables, workers
+from kvforensics import parquet_rows, scan, tables, workers
 from kvforensics.formats import all_formats, by_name
 from kvforensics.incident import load_incident
 from kvforensics.ingest import IngestRequest, ingest
@@ -145,6 +145,7 @@ def test_parquet(tmp_path: Path, rows: list[dict[str, Any]], columns: set[str], 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(tables, "PARQUET_BATCH", 3)
         patched.setattr(tables, "_CAREFUL_BATCH", 2)
+        patched.setattr(parquet_rows, "_FEWEST_ROWS", 2)
         assert_both_ways_agree(path)
 
 

@@ -18,6 +18,9 @@ _OPENS = r"^[\s\x1c-\x1f]*[{\[]|data:"
 """What a text that may be opened looks like; `paths.embedded` opens no other."""
 _PLAIN_TIMES = (946_684_800, 4_102_444_799)
 """The first and last second of the years that every log writes in the same form."""
+_YEARS = (-62_135_596_800, 253_402_300_799)
+"""The first and last second of the years 1 to 9999."""
+_YEAR_DAYS = (_YEARS[0] // 86_400, _YEARS[1] // 86_400)
 _TEXT = pl.String
 _WHOLE_UNITS = {unit: int(us) for unit, us in UNITS.items() if us >= 1}
 
@@ -32,20 +35,24 @@ def plain_columns(frame: pl.DataFrame, *, times: bool = True) -> tuple[pl.DataFr
     for name, kind in frame.schema.items():
         if isinstance(kind, pl.Datetime):
             plain += [_time_text(pl.col(name), kind)] if times else []
-        elif kind in (pl.Date, pl.Time, pl.Decimal):
+        elif kind == pl.Date:
+            days = pl.when(pl.col(name).to_physical().is_between(*_YEAR_DAYS)).then(pl.col(name))
+            plain.append(pl.coalesce(days.cast(_TEXT), pl.col(name).to_physical().cast(_TEXT)).alias(name))
+        elif kind in (pl.Time, pl.Decimal):
             plain.append(pl.col(name).cast(_TEXT))
         elif kind == pl.Binary:
             plain.append(pl.col(name).map_elements(lambda b: b.decode("utf-8", "replace"), return_dtype=_TEXT))
-        elif kind in (pl.Categorical, pl.Enum):
-            plain.append(pl.col(name).cast(_TEXT))
         elif not (kind == _TEXT or kind.is_numeric() or kind in (pl.Boolean, pl.Null)):
             nested.append(name)
     return frame.with_columns(plain), tuple(nested)
 
 
 def _time_text(name: pl.Expr, kind: pl.Datetime) -> pl.Expr:
+    """Times as RFC 3339, the number where the year has no four figures."""
     local = name.dt.convert_time_zone("UTC") if kind.time_zone else name
-    return local.dt.strftime("%Y-%m-%dT%H:%M:%S%.6f" + ("Z" if kind.time_zone else ""))
+    known = pl.when(local.dt.epoch("s").is_between(*_YEARS)).then(local)
+    text = known.dt.strftime("%Y-%m-%dT%H:%M:%S%.6f" + ("Z" if kind.time_zone else ""))
+    return pl.coalesce(text, name.to_physical().cast(_TEXT))
 
 
 def thin_times(held: pl.Series) -> pl.Series | None:

@@ -19,7 +19,7 @@ from kvforensics.piece import COLUMN_BYTES, Piece
 from kvforensics.plan import Plan
 from kvforensics.scanned import Setting
 
-GROUP_BYTES = 8 << 20
+GROUP_BYTES = 24 << 20
 """Row groups are read together until they have so many bytes, as a process costs something to ask."""
 
 

@@ -12,9 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from kvforensics.cells import plain_columns
 from kvforensics.decode import decode_unit
 from kvforensics.envelope import ELEMENT
 from kvforensics.envelope_forms import LISTS, forms_of, has_name, is_bare, may_lead, tells_a_call
@@ -22,6 +20,7 @@ from kvforensics.framing import newline_of
 from kvforensics.framing_csv import SAMPLE_BYTES, Dialect, csv_blocks, parse_rows, sniff_dialect
 from kvforensics.framing_json import Unit, json_units
 from kvforensics.made_once import extractor_of, first_match
+from kvforensics.parquet_rows import BROKEN, ParquetRows
 from kvforensics.plan import Plan
 from kvforensics.sample_layers import Sample, fitted, sample_lines, sample_rows, shown
 from kvforensics.span_lines import line_units, views_of
@@ -68,23 +67,15 @@ def ranked_plans(
     return tuple(sorted(plans, key=_weight, reverse=True))
 
 
-def detect_parquet(source: pa.NativeFile | str, formats: Sequence[Format]) -> Plan | None:
+def detect_parquet(path: str, formats: Sequence[Format]) -> Plan | None:
     """The plan for a Parquet file."""
     try:
-        with pq.ParquetFile(source) as file:
-            batch = next(file.iter_batches(batch_size=SAMPLE_RECORDS), None)
-            rows = batch.to_pylist(maps_as_pydicts="lossy") if batch is not None else []
-    except (pa.ArrowException, OSError):
+        with ParquetRows(path) as file:
+            frame = next(file.frames(file.empty.columns, SAMPLE_RECORDS), file.empty)
+        rows = plain_columns(frame)[0].to_dicts()
+    except BROKEN:
         return None
     return _plan("parquet", rows, formats, ("parquet",))
-
-
-def parquet_rows(path: str) -> int | None:
-    """How many rows a Parquet file says it has, None where it cannot be read."""
-    try:
-        return int(pq.read_metadata(path).num_rows)
-    except (pa.ArrowException, OSError):
-        return None
 
 
 def _weight(plan: Plan) -> tuple[int, int]:

@@ -53,6 +53,8 @@ class Block:
     """Of delimited text: whether every line was seen to be one row that no two readers read differently."""
     cells: pl.DataFrame | None = None
     """Of delimited text of which every line is one row: what is in the columns that were asked for."""
+    ends: pl.Series | None = None
+    """Where the lines of such a block end in it."""
 
     @property
     def length(self) -> int:

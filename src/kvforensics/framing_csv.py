@@ -35,7 +35,7 @@ __all__ = ["Dialect", "RowReject", "Rows", "csv_blocks", "parse_rows", "sniff_di
 MAX_QUOTED = 64 << 20
 SAMPLE_BYTES = 1 << 16
 """The size of blocks where a few rows are enough."""
-Quick = Callable[[bytes], pl.DataFrame | None]
+Quick = Callable[[bytes], tuple[pl.DataFrame, pl.Series] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ def csv_blocks(
 ) -> Iterator[Block]:
     """Blocks of whole rows; a row that is no row is a block of its own with `reject`. A byte order mark is left out.
 
-    `quick` reads the columns that are asked for of rows that are plain; `start` is the offset of the first byte. Where the
-    stream is not the `whole` rest, a row that it does not end is left to whoever reads on.
+    `quick` reads the columns that are asked for of rows that are plain, and tells where these end; `start` is the offset
+    of the first byte. Where the stream is not the `whole` rest, a row that it does not end is left to whoever reads on.
     """
     buf = b""
     row, offset, ended, fresh = 1, start, False, not start
@@ -141,9 +141,10 @@ def _whole_rows(
     cut = len(buf) if ended else buf.rfind(newline) + 1
     data = buf[:cut]
     # What is above a header is no row.
-    cells = quick(data) if quick and cut and (not dialect.lead or row > dialect.lead + 1) else None
-    if cells is not None:
-        yield Block(data, row, offset, cells.height, cells=cells)
+    plain = quick(data) if quick and cut and (not dialect.lead or row > dialect.lead + 1) else None
+    if plain is not None:
+        cells, ends = plain
+        yield Block(data, row, offset, cells.height, cells=cells, ends=ends)
         return
     if cut and not quick and are_plain_lines(data, dialect):
         yield Block(data, row, offset, data.count(newline) + (not data.endswith(newline)), is_plain=True)

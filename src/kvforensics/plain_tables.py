@@ -15,7 +15,7 @@ from kvforensics.csv_rows import Dialect, frame_of, read_cells
 from kvforensics.framing import Block
 from kvforensics.framing_csv import Quick
 from kvforensics.normalise import Located
-from kvforensics.quick_rows import line_ends, read_columns
+from kvforensics.quick_rows import read_columns
 from kvforensics.scan import Scanner
 from kvforensics.table_lane import TableLane
 
@@ -58,7 +58,9 @@ class _Kept:
 
     def __init__(self, block: Block, dialect: Dialect, rows: Sequence[int], header: int) -> None:
         """`rows` are numbers of rows behind the header, in order."""
-        ends = line_ends(block.data)
+        ends = block.ends
+        if ends is None:  # pragma: no cover - the caller checked
+            raise ValueError(block.first_line)
         starts = pl.concat([pl.Series([0], dtype=ends.dtype), ends])
         lines = pl.Series(rows, dtype=pl.UInt32) + header
         places = list(zip(rows, starts.gather(lines), ends.gather(lines), strict=True))
@@ -67,7 +69,7 @@ class _Kept:
         self.raw = {row: block.data[start:end] for row, start, end in places}
         raw = list(self.raw.values())
         found = read_columns(b"".join(raw), dialect, dialect.columns)
-        self.frame = frame_of(read_cells(raw, dialect), dialect) if found is None else found
+        self.frame = frame_of(read_cells(raw, dialect), dialect) if found is None else found[0]
 
     def line(self, row: int) -> int:
         """The number of the line of a row."""

@@ -23,8 +23,11 @@ _READ_BYTES = 1 << 20
 """How much the fast reader splits at a time, small enough for the processor's cache."""
 
 
-def read_columns(data: bytes, dialect: Dialect, names: Sequence[str]) -> pl.DataFrame | None:
-    """The cells of columns as text, one row for each line; None where a row is not plain or open to doubt."""
+def read_columns(data: bytes, dialect: Dialect, names: Sequence[str]) -> tuple[pl.DataFrame, pl.Series] | None:
+    """The cells of columns as text, one row for each line, and where the lines end.
+
+    None where a row is not plain or open to doubt.
+    """
     newline, width = dialect.newline, len(dialect.columns)
     if width < 2 or newline != b"\n" or not data or data.startswith(UTF8_BOM):
         return None
@@ -54,13 +57,14 @@ def read_columns(data: bytes, dialect: Dialect, names: Sequence[str]) -> pl.Data
         )  # fmt: skip
     except pa.ArrowException:
         return None
-    if table.num_rows != data.count(newline) + (not data.endswith(newline)):
+    ends = _line_ends(data)
+    if table.num_rows != len(ends):
         return None
-    return pl.DataFrame(pl.from_arrow(table)).rename(dict(zip(asked, names, strict=True)))
+    return pl.DataFrame(pl.from_arrow(table)).rename(dict(zip(asked, names, strict=True))), ends
 
 
-def line_ends(data: bytes) -> pl.Series:
-    """Where the lines of a text end: behind each line feed, and at the end."""
+def _line_ends(data: bytes) -> pl.Series:
+    """Behind each line feed, and at the end."""
     held = pa.Array.from_buffers(pa.uint8(), len(data), [None, pa.py_buffer(data)])
     ends = (pl.Series(held) == ord(b"\n")).arg_true().cast(pl.Int64) + 1
     return ends if data.endswith(b"\n") else ends.extend_constant(len(data), 1)

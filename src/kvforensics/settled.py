@@ -37,10 +37,10 @@ def not_in_window(incident: Incident) -> pl.Expr:
 def tags_of_others(raw: pl.DataFrame, over: int) -> pl.Series:
     """Of each raw record of another model what it may contradict, see `clashes`. `over` is exceeded strictly."""
     tags = pl.Series("tag", [0], dtype=pl.UInt8).new_from_index(0, raw.height)
-    digits = len(str(over // 3))
-    # Three counts can add up to a prompt, so one of them has as many digits as a third of it; most have fewer.
-    long = [pl.col(s).str.len_bytes() >= digits for s in _COUNTS if raw[s].null_count() < raw.height]
-    long += [pl.col(s).str.contains("[eE]") for s in _COUNTS if raw[s].null_count() < raw.height]
+    # Three counts can add up to a prompt, so that one of them is a third of it; what is no plain number is looked at too.
+    told = [s for s in _COUNTS if raw[s].null_count() < raw.height]
+    counts = [pl.col(s).cast(pl.Int64, strict=False).fill_null(over) for s in told]
+    long = [(n >= over // 3) & pl.col(s).is_not_null() for s, n in zip(told, counts, strict=True)]
     if long:
         at = raw.select(l=pl.any_horizontal(long).fill_null(value=False))["l"].arg_true()
         counted = pl.DataFrame({s: read_count(raw[s][at], None)[0] for s in _COUNTS})
@@ -48,8 +48,11 @@ def tags_of_others(raw: pl.DataFrame, over: int) -> pl.Series:
         high = counted.select(h=(prompt > over) | (pl.col("total") > over).fill_null(value=False))["h"]
         tags = tags.scatter(at.filter(high), OVER)
     if raw["from_cache"].null_count() + raw["replay_of"].null_count() < 2 * raw.height:
-        replays = raw.select(said_replay().fill_null(value=False))["from_cache"]
-        tags |= replays.cast(pl.UInt8) * REPLAY
+        said = (pl.col("from_cache") != "false").fill_null(value=False) | pl.col("replay_of").is_not_null()
+        at = raw.select(s=said)["s"].arg_true()
+        replays = raw[at].select(said_replay().fill_null(value=False))["from_cache"]
+        which = at.filter(replays)
+        tags = tags.scatter(which, tags[which] | REPLAY)
     return tags
 
 

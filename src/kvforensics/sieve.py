@@ -99,7 +99,7 @@ class Sieve:
         elif s.keep == "on-model":
             settled = self._settled(frame, wanted)
             tags = tags_of_settled(frame.filter(settled), frame["model_match"].filter(settled))
-            self._remember(raw.filter(settled), tags | KEPT)
+            self._remember(raw, settled, tags | KEPT)
         self._frames.append(frame)
 
     def count(self, name: str, records: int) -> None:
@@ -115,7 +115,7 @@ class Sieve:
     def leave(self, raw: pl.DataFrame, other: pl.Series, tags: pl.Series) -> list[int]:
         """The places of what is left once records of other models are counted and left out; `tags` of those, see `clashes`."""
         self._tally.off_model_dropped += int(other.sum())
-        self._remember(raw.filter(other), tags)
+        self._remember(raw, other, tags)
         return (~other).arg_true().to_list()
 
     def unsettled(
@@ -125,7 +125,7 @@ class Sieve:
         settled = self._settled(frame, wanted)
         gone = frame.filter(settled)
         self._count_settled(gone)
-        self._remember(raw.filter(settled), tags_of_settled(gone, match.filter(settled)))
+        self._remember(raw, settled, tags_of_settled(gone, match.filter(settled)))
         return frame.filter(~settled), ~settled
 
     def _settled(self, frame: pl.DataFrame, wanted: pl.Series | None) -> pl.Series:
@@ -137,9 +137,9 @@ class Sieve:
         self._tally.settled_in_window += early_or_late
         self._tally.settled_over_threshold += starts.height - early_or_late
 
-    def _remember(self, raw: pl.DataFrame, tags: pl.Series) -> None:
+    def _remember(self, raw: pl.DataFrame, which: pl.Series, tags: pl.Series) -> None:
         told: list[pl.Series] = []
-        for column in (raw[c] for c in ID_COLUMNS if raw[c].null_count() < raw.height):
+        for column in (raw[c].filter(which) for c in ID_COLUMNS if raw[c].null_count() < raw.height):
             if not any(column.equals(other) for other in told):
                 told.append(column)
         self._left_out.append(lined([id_digests(texts) for texts in told], tags))

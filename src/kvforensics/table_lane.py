@@ -6,7 +6,7 @@ are read from their columns too, but for those of which some cell needs a closer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -47,6 +47,23 @@ class Near:
         """Those of the rows that a mask has."""
         wanted = None if self.wanted is None else self.wanted.filter(mask)
         return Near(self.columns, self.rows.filter(mask), self.match.filter(mask), wanted)
+
+
+def joined(near: Iterable[Near]) -> list[Near]:
+    """The same rows with those of each format together."""
+    parts: dict[int, list[Near]] = {}
+    for n in near:
+        parts.setdefault(id(n.columns), []).append(n)
+    return [_one(p) for p in parts.values()]
+
+
+def _one(parts: Sequence[Near]) -> Near:
+    wanted = [n.wanted for n in parts if n.wanted is not None]
+    # What is wanted is asked of all rows or of none.
+    return Near(
+        parts[0].columns, pl.concat([n.rows for n in parts]), pl.concat([n.match for n in parts]),
+        pl.concat(wanted) if wanted else None,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +166,7 @@ class TableLane:
         if self._setting.keep != "all":
             other = match.eq(other=False).fill_null(value=False)
             other = other if wanted is None else other & ~wanted
-            sieve.leave(raw, other, self._tags(columns, frame.filter(other)))
+            sieve.leave(raw, other, self._tags(columns, frame, other))
             sieve.count(fmt.name, int(other.sum()))
             rows, match = frame.filter(~other), match.filter(~other)
             wanted = None if wanted is None else wanted.filter(~other)
@@ -170,7 +187,7 @@ class TableLane:
         other &= self._are_others(raw["answer_model"]).fill_null(value=True)
         wanted = self._sieve.wanted(raw)
         other = other if wanted is None else other & ~wanted
-        self._sieve.leave(raw, other, self._tags(columns, frame.filter(other)))
+        self._sieve.leave(raw, other, self._tags(columns, frame, other))
         self._sieve.count(columns.format.name, int(other.sum()))
         if raw["sample_interval"].null_count() < raw.height:
             self._sieve.note_rates(raw.filter(other), pl.Series([False]).new_from_index(0, int(other.sum())))
@@ -180,8 +197,10 @@ class TableLane:
         """Which names are plainly those of other models, null where there is none."""
         return names.is_in([n for n in names.unique() if n and self._reader.is_plainly_other(n)])
 
-    def _tags(self, columns: Columns, rows: pl.DataFrame) -> pl.Series:
+    def _tags(self, columns: Columns, frame: pl.DataFrame, other: pl.Series) -> pl.Series:
         """What rows of other models may contradict, see `clashes`."""
+        asked = columns.needed(WEIGHING)
+        rows = frame.select(ROW, *(n for n in frame.columns if n in asked)).filter(other)
         raw, doubt = columns.batch(rows, sorted(WEIGHING))
         tags = tags_of_others(raw, self._setting.incident.lowest_over)
         return tags if doubt is None else tags.set(doubt, OVER | REPLAY)

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kvforensics.cells import plain_columns
 from kvforensics.detect_copy import may_hold_calls, table_format
@@ -18,17 +16,17 @@ from kvforensics.framing_copy import copy_sections, parse_copied
 from kvforensics.framing_csv import Dialect, Rows, csv_blocks, parse_rows
 from kvforensics.kept_calls import told_counts
 from kvforensics.normalise import Located
+from kvforensics.parquet_rows import BROKEN, MOST_BYTES, ParquetRows, size_of
 from kvforensics.plain_tables import plain_rows, scan_plain
 from kvforensics.scan import Scanner
 from kvforensics.spec import Format
-from kvforensics.table_lane import Near, TableLane
+from kvforensics.table_lane import Near, TableLane, joined
 
 ROW_BYTES = 32 << 20
 """Large enough that the work for each block of delimited text is little beside that for its rows."""
 PARQUET_BATCH = 1 << 18
-"""More rows than most writers put into a row group."""
-_LATER_BATCH = 1 << 15
-_BATCH_BYTES = 64 << 20
+"""Large enough that the work for each batch is little beside that for its rows."""
+_LATER_BATCH = 1 << 17
 _CAREFUL_BATCH = 8192
 
 
@@ -144,58 +142,50 @@ def _lane_rows(lane: TableLane, parsed: Rows, block: Block, odd: set[int]) -> li
 
 def scan_parquet(scanner: Scanner, path: str, first: int = 0, count: int | None = None) -> None:
     """Scan the row groups of a Parquet file from `first` on, `count` of them or all."""
-    row = 0
-    before = 0
+    before = row = 0
     try:
-        with pq.ParquetFile(path) as file:
-            groups = range(first, file.num_row_groups if count is None else first + count)
-            before = sum(file.metadata.row_group(i).num_rows for i in range(first))
-            names = file.schema_arrow.names
-            _, nested = plain_columns(pl.DataFrame(pl.from_arrow(file.schema_arrow.empty_table())))
-            lane = scanner.table(names, nested)
-            for group in groups:
-                read = _by_row(scanner, file, group, row) if lane is None else _by_column(scanner, lane, file, group, row)
-                for rows in read:
-                    row += rows
-    except (pa.ArrowException, OSError, ValueError):
+        with ParquetRows(path, first, count) as rows:
+            before = rows.before
+            lane = scanner.table(rows.empty.columns, plain_columns(rows.empty)[1])
+            for done in _by_row(scanner, rows) if lane is None else _by_column(scanner, lane, rows):
+                row = done
+    except BROKEN:
         scanner.tally.problem = f"corrupt: parquet after row {before + row}"
 
 
-def _by_row(scanner: Scanner, file: pq.ParquetFile, group: int, row: int) -> Iterator[int]:
-    for batch in file.iter_batches(batch_size=_CAREFUL_BATCH, row_groups=[group]):
-        for values in _plain(batch).iter_rows(named=True):
+def _by_row(scanner: Scanner, rows: ParquetRows) -> Iterator[int]:
+    """Gives the number of rows that are done, again and again."""
+    row = 0
+    for frame in rows.frames(rows.empty.columns, _CAREFUL_BATCH):
+        for values in plain_columns(frame)[0].iter_rows(named=True):
+            scanner.row(values, row + 1, None, None, _reasons(rows, row))
             row += 1
-            scanner.row(values, row, None, None)
-        yield batch.num_rows
+        yield row
 
 
-def _by_column(scanner: Scanner, lane: TableLane, file: pq.ParquetFile, group: int, row: int) -> Iterator[int]:
+def _by_column(scanner: Scanner, lane: TableLane, rows: ParquetRows) -> Iterator[int]:
     """The columns that settle most rows first; those of the other rows only where there is such a row."""
-    names = file.schema_arrow.names
+    names = rows.empty.columns
     narrow = [n for n in names if n in lane.narrow] or names[:1]
     near: list[Near] = []
     unsure: list[int] = []
-    start = 0
-    for batch in file.iter_batches(batch_size=_at_once(file, group, narrow), row_groups=[group], columns=narrow):
-        looked = lane.look(_plain(batch, times=False))
-        near += [n.moved(start) for n in looked.near]
-        unsure += [start + i for i in looked.unsure]
-        start += batch.num_rows
-        yield batch.num_rows
-    if near or unsure:
-        wide = _wide(names, lane, near, unsure)
-        size = min(_LATER_BATCH, _at_once(file, group, wide))
-        batches = file.iter_batches(batch_size=size, row_groups=[group], columns=wide)
-        _look_again(scanner, lane, batches, row, near, unsure)
-
-
-def _at_once(file: pq.ParquetFile, group: int, names: Sequence[str]) -> int:
-    """How many rows of some columns are held at once, fewer where their cells are long."""
-    about = file.metadata.row_group(group)
-    columns = [about.column(i) for i in range(about.num_columns)]
-    size = sum(c.total_uncompressed_size for c in columns if c.path_in_schema.startswith(tuple(names)))
-    fitting = int(_BATCH_BYTES * about.num_rows // max(size, 1))
-    return min(PARQUET_BATCH, max(_CAREFUL_BATCH, fitting))
+    done = 0
+    try:
+        for frame in rows.frames(narrow, PARQUET_BATCH):
+            end = done + frame.height
+            if rows.odd.isdisjoint(range(done, end)):
+                looked = lane.look(plain_columns(frame, times=False)[0])
+                near += [n.moved(done) for n in looked.near]
+                unsure += [done + i for i in looked.unsure]
+            else:
+                unsure += range(done, end)
+            done = end
+            yield done
+    finally:
+        # Also where what follows cannot be read.
+        if near or unsure:
+            near = joined(near)
+            _look_again(scanner, lane, rows, _wide(names, lane, near, unsure), near, unsure)
 
 
 def _wide(names: list[str], lane: TableLane, near: Sequence[Near], unsure: Sequence[int]) -> list[str]:
@@ -203,51 +193,58 @@ def _wide(names: list[str], lane: TableLane, near: Sequence[Near], unsure: Seque
     return names if every else [n for n in names if n in lane.wide] or names[:1]
 
 
+def _reasons(rows: ParquetRows, row: int) -> tuple[str, ...]:
+    return ("invalid_utf8",) if row in rows.odd else ()
+
+
 def _look_again(
-    scanner: Scanner, lane: TableLane, batches: Iterator[pa.RecordBatch], row: int, near: Sequence[Near],
-    unsure: Sequence[int],
-) -> None:  # fmt: skip
-    """The rows that stayed. `row` is how many rows come before the row group."""
+    scanner: Scanner, lane: TableLane, rows: ParquetRows, wide: Sequence[str], near: Sequence[Near], unsure: Sequence[int]
+) -> None:
+    """The rows that stayed."""
     asked = pl.concat([pl.Series(unsure, dtype=pl.Int64), *(n.rows for n in near)]).sort()
+    last = int(asked[-1])
     held: list[pl.DataFrame] = []
-    start = done = seen = 0
-    for batch in batches:
-        end = start + batch.num_rows
-        here = asked.filter((asked >= start) & (asked < end)) - start
-        seen += len(here)
-        if len(here):
-            held.append(_plain(batch.take(here.to_arrow())))
-        start = end
-        if seen - done >= _CAREFUL_BATCH:
-            _keep(scanner, lane, held, asked[done:seen], row, near, unsure)
-            held, done = [], seen
-    if held:
-        _keep(scanner, lane, held, asked[done:seen], row, near, unsure)
+    start = done = seen = size = 0
+    try:
+        for frame in rows.frames(wide, _LATER_BATCH):
+            here = asked.filter(asked.is_between(start, start + frame.height, closed="left")) - start
+            start += frame.height
+            if len(here):
+                held.append(plain_columns(frame[here])[0])
+                seen += len(here)
+                size += size_of(held[-1])
+            if seen - done >= _CAREFUL_BATCH or size > MOST_BYTES:
+                _keep(scanner, lane, rows, held, asked[done:seen], near, unsure)
+                held, done, size = [], seen, 0
+            if start > last:
+                return
+    finally:
+        if held:
+            _keep(scanner, lane, rows, held, asked[done:seen], near, unsure)
 
 
 def _keep(
-    scanner: Scanner, lane: TableLane, held: Sequence[pl.DataFrame], rows: pl.Series, row: int, near: Sequence[Near],
-    unsure: Sequence[int],
+    scanner: Scanner, lane: TableLane, rows: ParquetRows, held: Sequence[pl.DataFrame], asked: pl.Series,
+    near: Sequence[Near], unsure: Sequence[int],
 ) -> None:  # fmt: skip
-    """Some of the rows that stayed: their values, and their places in the row group."""
+    """Some of the rows that stayed: their values, and their places in the piece."""
     frame = pl.concat(held)
-    first, last = rows[0], rows[-1]
+    first, last = asked[0], asked[-1]
     left = [i for i in unsure if first <= i <= last]
 
     def locate(places: Sequence[int]) -> Located:
         nothing = [None] * len(places)
-        return Located([row + i + 1 for i in places], nothing, nothing, nothing)
+        return Located([i + 1 for i in places], nothing, nothing, nothing)
 
     for part in near:
-        here = part.where((part.rows >= first) & (part.rows <= last))
+        here = part.where(part.rows.is_between(first, last))
+        if rows.odd:
+            odd = here.rows.is_in(pl.Series(sorted(rows.odd), dtype=pl.Int64).implode())
+            left += here.rows.filter(odd).to_list()
+            here = here.where(~odd)
         if here.rows.len():
-            left += lane.keep(here, frame.filter(rows.is_in(here.rows.implode())), locate)
+            left += lane.keep(here, frame.filter(asked.is_in(here.rows.implode())), locate)
     left.sort()
-    values = frame.filter(rows.is_in(pl.Series(left, dtype=pl.Int64).implode()))
+    values = frame.filter(asked.is_in(pl.Series(left, dtype=pl.Int64).implode()))
     for at, record in zip(left, values.iter_rows(named=True), strict=True):
-        scanner.row(record, row + at + 1, None, None)
-
-
-def _plain(batch: pa.RecordBatch, *, times: bool = True) -> pl.DataFrame:
-    """Rows as JSON would say them; see `plain_columns`."""
-    return plain_columns(pl.DataFrame(pl.from_arrow(batch)), times=times)[0]
+        scanner.row(record, at + 1, None, None, _reasons(rows, at))

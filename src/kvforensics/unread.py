@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from kvforensics.decompress import ByteStream
-from kvforensics.detect import PARQUET, is_binary, parquet_rows
+from kvforensics.detect import PARQUET, is_binary
 from kvforensics.framing import newline_of
 from kvforensics.gather import SourceState
 from kvforensics.incident import Incident
 from kvforensics.model_id import ModelReader
+from kvforensics.parquet_rows import count_rows
 
 # By their first bytes: what holds evidence that cannot be searched is not the same as a picture between the logs.
 _CLOSED = (
@@ -46,7 +47,7 @@ def count_unread(state: SourceState, stream: ByteStream, head: bytes, incident: 
     kind = closed_kind(head)
     if head.startswith(PARQUET) and state.source.path:
         # A table about something else is like a picture; one that cannot be opened may be about anything.
-        rows = parquet_rows(str(state.source.path))
+        rows = count_rows(str(state.source.path))
         state.tally.lines = state.tally.framing = rows or 0
         kind = kind if rows is None else None
     close_stream(state, stream)

@@ -1,0 +1,181 @@
+"""What is in some columns of a Parquet file, some rows at a time?
+
+Polars reads it: it keeps a text that many rows share once, where Arrow would write it out for each of them. What Polars
+does not read, or would read as another type, Arrow reads, with texts by their dictionaries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Self
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+BROKEN = (
+    pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, OverflowError,
+)  # fmt: skip
+"""What reading a file that is damaged raises."""
+_FEWEST_ROWS = 64
+_ARROW_ROWS = 8192
+MOST_BYTES = 64 << 20
+"""So many bytes of cells are held at once."""
+
+
+class ParquetRows:
+    """The rows of some row groups. Use it as a context manager."""
+
+    def __init__(self, path: str, first: int = 0, count: int | None = None) -> None:
+        """Row groups from `first` on, `count` of them or all. Raises one of `BROKEN`."""
+        self._path = path
+        self._file = pq.ParquetFile(path)
+        about = self._file.metadata
+        sizes = [about.row_group(i).num_rows for i in range(about.num_row_groups)]
+        self._groups = range(first, len(sizes) if count is None else first + count)
+        self.before = sum(sizes[:first])
+        """The rows of the file before these."""
+        self.height = sum(sizes[i] for i in self._groups)
+        empty = pl.DataFrame(pl.from_arrow(self._file.schema_arrow.empty_table()))
+        self.empty = _spelled(empty)
+        """The columns, without rows."""
+        self.odd: set[int] = set()
+        """The rows seen so far, counted from 0, with a text that is no UTF-8; such a text is null."""
+        self._scan = self._lazy(empty.schema)
+
+    def _lazy(self, schema: pl.Schema) -> pl.LazyFrame | None:
+        try:
+            scan = pl.scan_parquet(self._path, glob=False, hive_partitioning=False, cache=False)
+            return scan if scan.collect_schema() == schema else None
+        except BROKEN:
+            return None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def frames(self, names: Sequence[str], most: int) -> Iterator[pl.DataFrame]:
+        """The columns of all rows, at most so many rows at once, fewer where their cells are long.
+
+        Raises one of `BROKEN` behind the last row that can be read.
+        """
+        done, step = 0, min(most, self._few())
+        while done < self.height:
+            rows = min(step, self.height - done)
+            frame = self._read(names, done, rows)
+            if frame is None:
+                yield from self._by_arrow(names, done, step)
+                return
+            yield from _bounded(frame)
+            done += rows
+            step = min(most, 8 * step, max(1, MOST_BYTES * rows // max(1, size_of(frame))))
+
+    def _few(self) -> int:
+        """How many rows are not much in any of the row groups. What they say of columns is not asked: Arrow may not bear it."""
+        about = [self._file.metadata.row_group(group) for group in self._groups]
+        longest = max((g.total_byte_size // max(1, g.num_rows) for g in about), default=0)
+        return max(_FEWEST_ROWS, MOST_BYTES // max(1, longest))
+
+    def _read(self, names: Sequence[str], start: int, rows: int) -> pl.DataFrame | None:
+        if self._scan is None:
+            return None
+        try:
+            frame = self._scan.select(names).slice(self.before + start, rows).collect()
+        except BROKEN:
+            self._scan = None
+            return None
+        return _spelled(frame) if frame.height == rows else None
+
+    def _by_arrow(self, names: Sequence[str], start: int, step: int) -> Iterator[pl.DataFrame]:
+        """The rows from a place on."""
+        texts = [f.name for f in self._file.schema_arrow if _is_text(f.type)]
+        at = 0
+        with pq.ParquetFile(self._path, read_dictionary=texts) as file:
+            for group in self._groups:
+                rows = file.metadata.row_group(group).num_rows
+                if at + rows <= start:
+                    at += rows
+                    continue
+                for batch in file.iter_batches(min(step, _ARROW_ROWS), row_groups=[group], columns=list(names)):
+                    frame, odd = _undone(batch)
+                    self.odd.update(at + i for i in odd)
+                    yield from _bounded(frame[max(0, start - at) :])
+                    at += batch.num_rows
+
+
+def count_rows(path: str) -> int | None:
+    """How many rows a Parquet file says it has, None where it cannot be read."""
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except BROKEN:
+        return None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _undone(batch: pa.RecordBatch) -> tuple[pl.DataFrame, set[int]]:
+    """A batch with texts instead of places in a dictionary, and the rows of which some text is no UTF-8, now null."""
+    columns: dict[str, pl.Series] = {}
+    odd: set[int] = set()
+    for name, held in zip(batch.schema.names, batch.columns, strict=True):
+        if pa.types.is_dictionary(held.type) and _is_text(held.type.value_type):
+            known, nulls = _texts(held.dictionary)
+            codes = pl.Series(held.indices).cast(pl.Int64)
+            if not codes.is_between(0, len(known) - 1).all():
+                raise pa.ArrowInvalid(name)
+            columns[name] = known.gather(codes).alias(name)
+            odd.update(codes.is_in(list(nulls)).fill_null(value=False).arg_true() if nulls else ())
+        else:
+            columns[name] = pl.Series(name, pl.from_arrow(held))
+    return _spelled(pl.DataFrame(columns)), odd
+
+
+def _texts(held: pa.Array) -> tuple[pl.Series, set[int]]:
+    """Texts as a column, and which of them are no UTF-8."""
+    try:
+        held.validate(full=True)
+    except pa.ArrowInvalid:
+        found = [None if b is None else _text(b) for b in held.cast(pa.binary()).to_pylist()]
+        return pl.Series(found, dtype=pl.String), {i for i, text in enumerate(found) if text is None}
+    return pl.Series(pl.from_arrow(held)), set()
+
+
+def _text(data: bytes) -> str | None:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _spelled(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with categories as texts, each of which is held once."""
+    texts = []
+    for column in frame:
+        if column.dtype in (pl.Categorical, pl.Enum):
+            known = column.unique()
+            codes, names = known.to_physical(), known.cast(pl.String)
+            told = column.to_physical().replace_strict(codes, names, return_dtype=pl.String)
+            # Where there is no row the type is not what was asked for.
+            texts.append(told.cast(pl.String).alias(column.name))
+    return frame.with_columns(texts)
+
+
+def _bounded(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """The frame in parts that stay small even where every row has a copy of its texts."""
+    if frame.height < 2 or size_of(frame) <= MOST_BYTES:
+        yield frame
+        return
+    half = frame.height // 2
+    yield from _bounded(frame[:half])
+    yield from _bounded(frame[half:])
+
+
+def size_of(frame: pl.DataFrame) -> int:
+    """How many bytes the texts of all rows have, and about how many all else."""
+    sizes = [pl.col(pl.String).str.len_bytes(), pl.col(pl.Binary).bin.size()]
+    own: list[int] = [size or 0 for size in frame.select(sizes).sum().row(0)]
+    return sum(own) + int(frame.select(pl.exclude(pl.String, pl.Binary)).estimated_size())

@@ -1,0 +1,131 @@
+"""What is read of Parquet files, whoever reads it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kvforensics import parquet_rows
+from kvforensics.cells import plain_columns
+from kvforensics.incident import load_incident
+from kvforensics.ingest import IngestRequest, ingest
+from kvforensics.parquet_rows import BROKEN, ParquetRows, size_of
+
+MODEL = "@cf/zai-org/glm-5.3"
+REST = {"cached": False, "duration": 900, "path": "chat/completions", "provider": "workers-ai", "success": True}
+NAMES = ["text", "whole", "when", "kind", "enum", "bytes", "flag", "price", "nested", "list", "nothing"]
+
+
+def table(rows: int) -> pl.DataFrame:
+    """A bit of everything, with nulls."""
+    some = range(rows)
+    return pl.DataFrame({
+        "text": [None if i % 7 == 3 else f"text-{i}" for i in some],
+        "whole": [None if i % 5 == 4 else i * 1000 for i in some],
+        "when": [datetime(2026, 9, 1, 12, i % 60, tzinfo=UTC) for i in some],
+        "kind": pl.Series([None if i % 6 == 5 else f"kind-{i % 3}" for i in some], dtype=pl.Categorical),
+        "enum": pl.Series([("b", "a", None)[i % 3] for i in some], dtype=pl.Enum(["a", "b", "c"])),
+        "bytes": [b"\xff%d" % i for i in some],
+        "flag": [None if i % 4 == 1 else i % 2 == 0 for i in some],
+        "price": [Decimal(i) / 100 for i in some],
+        "nested": [{"model": f"m-{i}", "n": i} for i in some],
+        "list": [[str(i)] * (i % 3) for i in some],
+        "nothing": pl.Series([None] * rows, dtype=pl.Null),
+    })  # fmt: skip
+
+
+def read(
+    path: Path, names: list[str], most: int, *, by_arrow: bool = False, groups: tuple[int, int] | None = None
+) -> pl.DataFrame:
+    """The columns, as JSON would say them."""
+    with ParquetRows(str(path), *(groups or ())) as rows:
+        if by_arrow:
+            rows._scan = None
+        return pl.concat([plain_columns(f)[0] for f in rows.frames(names, most)])
+
+
+@pytest.mark.parametrize("most", [1, 7, 1000])
+@pytest.mark.parametrize("groups", [None, (1, 2), (3, 1)])
+def test_arrow_reads_what_polars_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, groups: tuple[int, int] | None
+) -> None:
+    monkeypatch.setattr(parquet_rows, "_FEWEST_ROWS", 4)
+    path = tmp_path / "log.parquet"
+    # Arrow's writer keeps the types of categories, and writes texts by dictionaries.
+    pq.write_table(table(40).drop("nothing").to_arrow(), path, row_group_size=10)
+    names = NAMES[:-1]
+    told = read(path, names, most, groups=groups)
+    first, count = groups or (0, 4)
+    assert told["whole"].to_list() == table(40)["whole"].to_list()[first * 10 :][: count * 10]
+    assert told.equals(read(path, names, most, by_arrow=True, groups=groups))
+    assert set(told.select("text", "kind", "enum", "bytes", "when", "price").dtypes) == {pl.String}
+    kinds = [None if i % 6 == 5 else f"kind-{i % 3}" for i in range(40)]
+    assert told["kind"].to_list() == kinds[first * 10 :][: count * 10]
+
+
+def test_a_text_that_many_rows_share_is_never_held_for_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_rows, "MOST_BYTES", 50_000)
+    path = tmp_path / "log.parquet"
+    shared = pa.DictionaryArray.from_arrays(pa.array([0] * 500, pa.int32()), pa.array(["x" * 10_000]))
+    pq.write_table(pa.table({"text": shared.cast(pa.string()), "kind": shared, "n": list(range(500))}), path)
+    assert path.stat().st_size < 50_000
+    for by_arrow in (False, True):
+        with ParquetRows(str(path)) as rows:
+            if by_arrow:
+                rows._scan = None
+            frames = list(rows.frames(["text", "kind", "n"], 500))
+        assert max(map(size_of, frames)) <= 50_000
+        assert pl.concat([f["n"] for f in frames]).to_list() == list(range(500))
+
+
+@pytest.mark.parametrize("by_arrow", [False, True])
+def test_what_is_before_a_broken_row_group_is_read(tmp_path: Path, *, by_arrow: bool) -> None:
+    path = tmp_path / "log.parquet"
+    pq.write_table(table(40).select("text", "whole").to_arrow(), path, row_group_size=10, compression="zstd")
+    column = pq.read_metadata(path).row_group(2).column(0)
+    data = bytearray(path.read_bytes())
+    at = column.dictionary_page_offset
+    data[at : at + column.total_compressed_size] = bytes(column.total_compressed_size)
+    path.write_bytes(data)
+    seen: list[int] = []
+    with ParquetRows(str(path)) as rows:
+        if by_arrow:
+            rows._scan = None
+        with pytest.raises(BROKEN):
+            seen.extend(frame.height for frame in rows.frames(["text", "whole"], 15))
+    assert sum(seen) == 20
+
+
+@pytest.mark.parametrize("dictionary", [False, True])
+def test_a_text_that_is_no_utf8_is_unknown_and_its_row_says_so(tmp_path: Path, *, dictionary: bool) -> None:
+    call = {"model": MODEL, "tokens_in": 700_000, "created_at": "2026-09-01T10:00:00Z", **REST}
+    calls = [{"id": f"r-{i}", **call} for i in range(9)]
+    others = [{**call, "id": f"o-{i}", "model": "@cf/meta/llama-3.3"} for i, call in enumerate(calls)]
+    frame = pl.DataFrame([*others[:5], *calls, *others[5:]])
+    names = [f"{m[:4]}\xff{m[5:]}" if i in (2, 8) else m for i, m in enumerate(frame["model"])]
+    torn = pa.array([name.encode("latin-1") for name in names]).view(pa.string())
+    table = frame.to_arrow().set_column(frame.columns.index("model"), "model", torn)
+    path = tmp_path / "log.parquet"
+    pq.write_table(table, path, use_dictionary=dictionary)
+    found = ingest(IngestRequest((str(path),), load_incident("cloudflare-workers-ai-glm-5.3"), keep="open"))
+    [report] = found.inputs
+    assert (report.lines, report.records, report.problems) == (18, 18, ())
+    reasons = {r["line"]: (r["model_match"], r["reasons"]) for r in found.records.to_pylist()}
+    whole = dict.fromkeys((6, 7, 8, *range(10, 15)), (True, []))
+    assert reasons == dict.fromkeys((3, 9), (None, ["invalid_utf8"])) | whole
+
+
+def test_a_time_that_no_calendar_has_is_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    times = pl.Series([0, 2**62, None, -(2**62)]).cast(pl.Datetime("us", "UTC"))
+    days = pl.Series([0, 2**31 - 1, None, -(2**31)], dtype=pl.Int32).cast(pl.Date)
+    pq.write_table(pl.DataFrame({"time": times, "day": days}).to_arrow(), path)
+    told = read(path, ["time", "day"], 10)
+    assert told["time"].to_list() == ["1970-01-01T00:00:00.000000Z", str(2**62), None, str(-(2**62))]
+    assert told["day"].to_list() == ["1970-01-01", str(2**31 - 1), None, str(-(2**31))]
