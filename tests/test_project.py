@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from kvforensics import __version__
+
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -49,7 +51,7 @@ def test_the_changelog_says_why_each_runtime_dependency_is_one() -> None:
 
 
 def test_the_changelog_has_a_section_for_this_version() -> None:
-    assert f"## {PROJECT['version']}\n" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"## {__version__}\n" in (ROOT / "CHANGELOG.md").read_text()
 
 
 def test_every_runtime_dependency_is_imported_and_every_import_is_declared() -> None:
@@ -120,7 +122,7 @@ def test_the_wheel_alone_checks_logs(tmp_path: Path) -> None:
     expected |= {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("*.toml")}
     expected |= {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("templates/*")}
     assert expected | {"kvforensics/py.typed"} <= inside
-    assert {name.split("/")[0] for name in inside} == {"kvforensics", f"kvforensics-{PROJECT['version']}.dist-info"}
+    assert {name.split("/")[0] for name in inside} == {"kvforensics", f"kvforensics-{__version__}.dist-info"}
     shutil.copytree(ROOT / "sample_logs" / "customer", tmp_path / "logs")
     code = "import kvforensics, sys; print(kvforensics.__file__, file=sys.stderr); from kvforensics.cli import main; main()"
     run = subprocess.run(
