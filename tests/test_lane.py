@@ -186,7 +186,7 @@ def both_ways(patch: pytest.MonkeyPatch, setting: Setting, plan: Plan, data: byt
         small.setattr("kvforensics.lane.UNITS_BYTES", 2048)
         small.setattr("kvforensics.learned.STRANGERS", 2)
         quick = scanned(setting, plan, data)
-        small.setattr(Scanner, "_open_lane", lambda _: None)
+        small.setattr(Scanner, "_open_lane", lambda *_: None)
         return quick, scanned(setting, plan, data)
 
 

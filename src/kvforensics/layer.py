@@ -7,7 +7,9 @@ goes from layer to layer.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -18,6 +20,7 @@ from kvforensics.wrapper_spec import Wrapper
 
 Path = tuple[str, ...]
 CALL_NAMES = frozenset(("model", "model_id", "modelid", "model_name", "modelname", "usage"))
+SAMPLE = 1 << 16
 _COLOURS = re.compile(rb"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 
@@ -35,11 +38,9 @@ class Layer:
         self._holds = wrapper.holds.encode()
         self.signature = tuple(tuple(_term(t) for t in terms) for terms in wrapper.signature)
         self._plain = _keys_of(self.signature)
-        paths = [steps for terms in self.signature for steps, wanted in terms if wanted]
-        flat = {".".join(steps[:n]) for steps in paths for n in range(1, len(steps) + 1)}
-        self.keys = flat.union(steps[0].split(".")[0] for steps in paths)
-        """Keys of which an object of the layer has at least one."""
-        self.takes_lists = wrapper.pairs is not None or any(key[0] == "[" for key in self.keys)
+        self._heads = [[_heads(steps) for steps, wanted in terms if wanted] for terms in self.signature]
+        heads = frozenset[str]().union(*(names for each in self._heads for names in each))
+        self.takes_lists = wrapper.pairs is not None or any(key[0] == "[" for key in heads)
         self._messages = tuple(compile_path(p) for p in wrapper.message)
         self._bodies = tuple(compile_path(p) for p in wrapper.body)
         self._stream = tuple(compile_path(p) for p in wrapper.stream)
@@ -61,6 +62,12 @@ class Layer:
         if self._plain is not None and type(value) is dict:
             return any(value.keys() >= wanted and never.isdisjoint(value) for wanted, never in self._plain)
         return any(all(_present(value, steps) is wanted for steps, wanted in terms) for terms in self.signature)
+
+    def may_match(self, value: dict[str, Any]) -> bool:
+        """Whether an object with the keys of this one may be of this layer."""
+        if self._plain is not None:
+            return self.matches(value)
+        return any(not any(names.isdisjoint(value) for names in each) for each in self._heads)
 
     def of_list(self, values: list[Any]) -> Any:
         """A list as the layer sees it."""
@@ -106,6 +113,40 @@ class Layer:
         if not self.wrapper.ends or message.endswith(self.wrapper.ends.encode()):
             return False
         return not (message[:1] == b"{" and message[-1:] == b"}" and type(embedded(_text(message))) is dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What an object must have to be in one of some layers: all of one alternative, as in the signature of a layer."""
+
+    signature: tuple[tuple[tuple[Path, bool], ...], ...]
+
+
+def fewest_signs(wrappers: Sequence[Wrapper], lines: bytes) -> list[tuple[Signs, bool]]:
+    """Few paths, such as these lines do not have, of which every object in one of the wrappers has some.
+
+    An object may have them and be in none. Apart for those that yield to formats of products, and those that do not.
+    """
+    layers = [Layer(w) for w in wrappers if w.signature and not w.last_of_all]
+    sample = lines[:SAMPLE]
+    found = []
+    for yields in (False, True):
+        asked = [x.signature for x in layers if x.wrapper.last_resort is yields]
+        signs = _fewest([tuple(steps for steps, wanted in t if wanted) for terms in asked for t in terms], sample)
+        found.append((Signs(tuple(tuple((steps, True) for steps in paths) for paths in signs)), yields))
+    return found
+
+
+def _fewest(alternatives: list[tuple[Path, ...]], sample: bytes) -> Iterator[tuple[Path, ...]]:
+    """Of each alternative one path that the sample has not, the same one for many of them, or all where it has all."""
+    heads = {steps[0] for paths in alternatives for steps in paths}
+    absent = {head for head in heads if f'"{head}'.encode() not in sample}
+    while alternatives:
+        counts = Counter(steps for paths in alternatives for steps in paths if steps[0] in absent)
+        forced = [paths for paths in alternatives if len(paths) == 1 or counts.keys().isdisjoint(paths)]
+        found = forced[0] if forced else (max(counts, key=lambda steps: counts[steps]),)
+        yield found
+        alternatives = [paths for paths in alternatives if not set(found) <= set(paths)]
 
 
 def outer_slots(layers: Sequence[tuple[Layer, Any]]) -> dict[str, tuple[Any, str]]:
@@ -206,6 +247,11 @@ def encoded(value: Any) -> bytes:
 
 def _term(term: str) -> tuple[Path, bool]:
     return (compile_path(term[1:]), False) if term.startswith("!") else (compile_path(term), True)
+
+
+def _heads(steps: Path) -> frozenset[str]:
+    """The keys with which a path may begin, some of them flat with dots."""
+    return frozenset((steps[0].split(".")[0], *(".".join(steps[:n]) for n in range(1, len(steps) + 1))))
 
 
 def _keys_of(signature: Sequence[Sequence[tuple[Path, bool]]]) -> list[tuple[frozenset[str], frozenset[str]]] | None:

@@ -49,7 +49,7 @@ class Kind:
 MAX_LEVELS = 10
 MAX_PLACES = 1024
 _SCALARS = (str, int, float, bool)
-_NEVER = msgspec.defstruct("Never", [("never", None, msgspec.field(name=secrets.token_hex(12)))])
+NEVER = msgspec.defstruct("Never", [("never", None, msgspec.field(name=secrets.token_hex(12)))])
 """The type of what no record had so far: no value is of it."""
 _ODD = frozenset('"\\') | frozenset(map(chr, range(32)))
 
@@ -170,7 +170,7 @@ class Place:
     def type(self) -> Any:
         """The type of a value here; one of another kind is not read."""
         if not self.kinds:
-            return _NEVER
+            return NEVER
         nested = not self.leads and not self.searched and bool(self.kinds & {Kind.OBJECT, Kind.LIST})
         if self.only_present or (self.only_hinted and nested):
             return msgspec.Raw

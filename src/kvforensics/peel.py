@@ -24,6 +24,7 @@ MAX_JOINED = 256 << 20
 MAX_BETWEEN = 16 << 20
 EXCERPT = 200
 MAX_CALLS = 1000
+MAX_KEYS = 512
 CONTRADICTED = "contradicted"
 """The reason of a record beside whose call there is text that may be a call on the affected model."""
 LEFT_OUT = "left_out"
@@ -98,7 +99,7 @@ class Peeler:
         layers = [Layer(w) for w in wrappers]
         self._texts = [w for w in layers if w.prefix]
         self._objects = [w for w in layers if not w.prefix]
-        self._keys = frozenset(key for w in self._objects for key in w.keys)
+        self._by_keys: dict[tuple[str, ...], tuple[Layer, ...]] = {}
         self._lists = any(w.takes_lists for w in self._objects)
         self._looks, self._names_model, self._newline = looks, names_model, newline
         self._open: dict[tuple[Any, ...], _Open] = {}
@@ -164,10 +165,10 @@ class Peeler:
     def _value(
         self, value: Any, data: bytes, layers: Layers, place: Place, reasons: tuple[str, ...], pieces: int
     ) -> Peeled:
-        if len(layers) < MAX_LAYERS and not self._keys.isdisjoint(value):
+        if len(layers) < MAX_LAYERS:
             other: Peeled | None = None
-            for layer in self._objects:
-                if not layer.keys.isdisjoint(value) and layer.matches(value):
+            for layer in self._candidates(value):
+                if layer.matches(value):
                     if layer.wrapper.last_resort and self._looks(value) >= (1 if layer.wrapper.last_of_all else 2):
                         break
                     if layer.is_framing(value):
@@ -180,6 +181,16 @@ class Peeler:
                 return other
         record = Peeled(Kind.RECORD, place, data, value, layers, reasons=reasons, pieces=pieces)
         return record if not layers or EXPORTS.isdisjoint(value) else self._span(record)
+
+    def _candidates(self, value: dict[str, Any]) -> tuple[Layer, ...]:
+        """The layers that an object with these keys may be of: records of a log have few sets of keys."""
+        keys = tuple(value)
+        known = self._by_keys.get(keys)
+        if known is None:
+            if len(self._by_keys) >= MAX_KEYS:
+                self._by_keys.clear()
+            known = self._by_keys[keys] = tuple(layer for layer in self._objects if layer.may_match(value))
+        return known
 
     def _span(self, record: Peeled) -> Peeled:
         """Of an export request with spans in it, the span that matters most."""
@@ -248,8 +259,8 @@ class Peeler:
         deeper = (*layers, (layer, outer))
         wrapper = layer.wrapper
         if wrapper.joins:
-            key = tuple((around.wrapper.name, around.stream(held)) for around, held in deeper)
             more = layer.goes_on(outer, message)
+            key = tuple((around.wrapper.name, around.stream(held)) for around, held in deeper) if more or self._open else ()
             waiting = self._open.get(key)
             if waiting is not None or more:
                 if waiting is None:

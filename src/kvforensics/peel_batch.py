@@ -6,22 +6,22 @@ The fast way through a plain log in one wrapper. What does not fit is left to th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from operator import attrgetter, methodcaller
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from kvforensics.framing import Block
 from kvforensics.lane import Near, Waiting
 from kvforensics.layer import Layer
+from kvforensics.outline import NEVER
 from kvforensics.paths import compile_path
-from kvforensics.probe import Probe
 from kvforensics.wrapper_spec import Wrapper
 
-_UNSET = {msgspec.UnsetType}
+_LINE_END, _OPENING, _CLOSING = b"\n{}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +90,13 @@ class _Messages:
         self._get: Callable[[Any], Any] = attrgetter("text") if len(steps) == 1 else _nested
         self._marks = [attrgetter(f"mark{i}") for i in range(len(wrapper.framing))]
         fields += [(f"mark{i}", path, Any) for i, (path, _) in enumerate(wrapper.framing)]
-        self._goes_on = [attrgetter(f"more{i}") for i in range(len(wrapper.goes_on))]
-        known = [(f"more{i}", path) for i, (path, _) in enumerate(wrapper.goes_on)]
-        taken = {steps[0], *(path for path, _ in (*wrapper.framing, *wrapper.goes_on))}
-        keys = sorted({s[0] for terms in layer.signature for s, _ in terms if len(s) == 1} - taken)
-        known += [(f"key{i}", key) for i, key in enumerate(keys)]
-        self._signature = [
-            [(attrgetter(f"key{keys.index(s[0])}"), wanted) for s, wanted in terms if len(s) == 1 and s[0] in keys]
-            for terms in layer.signature
-        ]
-        self._probe = Probe(_struct("Outer", fields, known))
+        continued = {path for path, _ in wrapper.goes_on}
+        taken = {steps[0], *(path for path, _ in wrapper.framing), *continued}
+        self._decoders = []
+        for terms in layer.signature:
+            keys = {s[0]: wanted for s, wanted in terms if len(s) == 1 and s[0] not in taken}
+            shape = _struct("Outer", fields, {**keys, **dict.fromkeys(continued, False)})
+            self._decoders.append(msgspec.json.Decoder(shape))
 
     @classmethod
     def of(cls, wrapper: Wrapper, layer: Layer) -> _Messages | None:
@@ -111,15 +108,14 @@ class _Messages:
         return cls(wrapper, layer, steps)
 
     def read(self, block: Block) -> Inner | None:
-        rows, whole = self._probe.block(block.data, b"\n", block.lines)
-        if not whole or any(set(map(type, map(get, rows))) != _UNSET for get in self._goes_on):
-            return None
-        if not any(all(_told(rows, get) is wanted for get, wanted in terms) for terms in self._signature):
+        lines = _Lines(block.data)
+        rows = self._rows(lines)
+        if rows is None:
             return None
         texts = list(map(self._get, rows))
         found = None if any(any(map(mark, rows)) for mark in self._marks) else self._plain(texts)
         if found is not None:
-            return Inner(found, len(texts), lambda places: _outer(block, places, lambda k: texts[k].encode()))
+            return Inner(found, len(texts), lambda places: _outer(block, lines, places, lambda k: texts[k].encode()))
         inner = []
         for text, row in zip(texts, rows, strict=True):
             line = None if any(mark(row) for mark in self._marks) else _bytes(text)
@@ -130,39 +126,98 @@ class _Messages:
             inner.append(line if line is not None and line[:1] == b"{" and b"\n" not in line else None)
         return _inner(block, inner)
 
+    def _rows(self, lines: _Lines) -> list[Any] | None:
+        """One row a line, None where they are not all of one alternative of the layer."""
+        data = lines.data
+        try:
+            if not data.isascii():
+                # What is skipped is not looked at by the parser.
+                data.decode()
+        except UnicodeDecodeError:
+            return None
+        for k, decoder in enumerate(self._decoders):
+            try:
+                rows = decoder.decode_lines(data) if lines.are_objects() else list(map(decoder.decode, lines.split()))
+            except (msgspec.DecodeError, RecursionError):
+                continue
+            self._decoders.insert(0, self._decoders.pop(k))
+            return rows if len(rows) == len(lines) else None
+        return None
+
     def _plain(self, texts: Sequence[Any]) -> bytes | None:
         """The lines inside, where each message is one, an object as far as its start shows."""
-        if self._ends not in (b"", b"\n") or set(map(type, texts)) != {str}:
+        if self._ends not in (b"", b"\n"):
             return None
-        if self._ends and not all(map(methodcaller("endswith", "\n"), texts)):
+        try:
+            if self._ends and not all(map(methodcaller("endswith", "\n"), texts)):
+                return None
+            data = ("".join(texts) if self._ends else "\n".join((*texts, ""))).encode()
+        except (AttributeError, TypeError):
             return None
-        data = ("".join(texts) if self._ends else "\n".join((*texts, ""))).encode()
-        return data if data.count(b"\n") == len(texts) == data.count(b"\n{") + data.startswith(b"{") else None
+        lines = _Lines(data)
+        return data if len(lines) == len(texts) and lines.begin_objects() else None
+
+
+class _Lines:
+    """Where the lines of a block begin and end."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self._bytes = np.frombuffer(data, np.uint8)
+        ends = np.flatnonzero(self._bytes == _LINE_END)
+        self._ends = ends if data.endswith(b"\n") else np.append(ends, len(data))
+        self._starts = np.append(0, self._ends[:-1] + 1)
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def split(self) -> list[bytes]:
+        """The lines without their ends."""
+        return self.data.removesuffix(b"\n").split(b"\n")
+
+    def spans(self, places: Sequence[int]) -> list[tuple[int, int]]:
+        """Where some lines begin and end."""
+        return list(zip(self._starts[places].tolist(), self._ends[places].tolist(), strict=True))
+
+    def begin_objects(self) -> bool:
+        """Whether each line begins like an object."""
+        return bool((self._bytes.take(self._starts, mode="clip") == _OPENING).all())
+
+    def are_objects(self) -> bool:
+        """Whether each line begins and ends like an object.
+
+        Between an end and a beginning of objects no value of JSON can go on, so that a line that is broken is not mended
+        by its neighbours when they are read together.
+        """
+        return self.begin_objects() and bool((self._bytes[self._ends - 1] == _CLOSING).all())
 
 
 def _inner(block: Block, inner: Sequence[bytes | None]) -> Inner | None:
     """Lines of a block in which some may be odd; None where all are."""
     held = [line for line in inner if line is not None]
+    data = b"\n".join(held) + b"\n"
     if len(held) == len(inner):
-        return Inner(b"\n".join(held) + b"\n", len(held), lambda places: _outer(block, places, held.__getitem__))
+        return Inner(data, len(held), lambda places: _outer(block, None, places, held.__getitem__))
     at = [i for i, line in enumerate(inner) if line is not None]
     odd = [i for i, line in enumerate(inner) if line is None]
 
     def outer(places: Sequence[int]) -> list[Waiting]:
-        found = _outer(block, [at[k] for k in places], lambda _: b"")
+        found = _outer(block, None, [at[k] for k in places], lambda _: b"")
         return [(held[k], line) for k, (_, line) in zip(places, found, strict=True)]
 
-    left = [line for _, line in _outer(block, odd, lambda _: b"")]
-    return Inner(b"\n".join(held) + b"\n", len(held), outer, left) if held else None
+    left = [line for _, line in _outer(block, None, odd, lambda _: b"")]
+    return Inner(data, len(held), outer, left) if held else None
 
 
-def _outer(block: Block, places: Sequence[int], inner: Callable[[int], bytes]) -> list[Waiting]:
+def _outer(block: Block, lines: _Lines | None, places: Sequence[int], inner: Callable[[int], bytes]) -> list[Waiting]:
     """Lines of a block, each with what is inside."""
     if not places:
         return []
-    lines = block.data.split(b"\n")
-    starts = list(accumulate(map(len, lines), initial=block.offset))
-    return [(inner(i), (lines[i], block.first_line + i, starts[i] + i)) for i in places]
+    spans = (lines or _Lines(block.data)).spans(places)
+    return [
+        (inner(i), (block.data[start:end], block.first_line + i, block.offset + start))
+        for i, (start, end) in zip(places, spans, strict=True)
+    ]
 
 
 def _bytes(found: Any) -> bytes | None:
@@ -180,18 +235,13 @@ def _nested(row: Any) -> Any:
     return None if row.held is None else row.held.text
 
 
-def _told(rows: Sequence[Any], get: Callable[[Any], Any]) -> bool | None:
-    """Whether all rows have a key, or none; None where some have it."""
-    kinds = set(map(type, map(get, rows)))
-    return kinds != _UNSET if len(kinds) == 1 else None
-
-
-def _struct(name: str, fields: Sequence[tuple[str, str, Any]], known: Sequence[tuple[str, str]] = ()) -> Any:
-    """A type with values of these kinds, and keys of which only the presence counts."""
+def _struct(name: str, fields: Sequence[tuple[str, str, Any]], keys: Mapping[str, bool] | None = None) -> Any:
+    """A type with values of these kinds, and keys that must be there, or must not."""
     made: list[tuple[str, Any, Any]] = [(a, kind, msgspec.field(name=key, default=None)) for a, key, kind in fields]
-    seen = msgspec.Raw | msgspec.UnsetType
-    made += [(a, seen, msgspec.field(name=key, default=msgspec.UNSET)) for a, key in known]
-    return msgspec.defstruct(name, made, gc=False)
+    for i, (key, wanted) in enumerate((keys or {}).items()):
+        kind, default = (msgspec.Raw, msgspec.NODEFAULT) if wanted else (NEVER | msgspec.UnsetType, msgspec.UNSET)
+        made.append((f"key{i}", kind, msgspec.field(name=key, default=default)))
+    return msgspec.defstruct(name, made, gc=False, kw_only=True)
 
 
 def _cut(wrapper: Wrapper) -> re.Pattern[bytes]:

@@ -43,7 +43,10 @@ Pattern = tuple[Any, ...]
 class Wrapping(Protocol):
     """A layer that may be around a record."""
 
-    signature: tuple[tuple[tuple[Steps, bool], ...], ...]
+    @property
+    def signature(self) -> tuple[tuple[tuple[Steps, bool], ...], ...]:
+        """Alternatives of paths that are in the layer, or must not be."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from kvforensics.envelope import Unit
 from kvforensics.framing import Block
 from kvforensics.kept_calls import UNKNOWN, may_hold_call
 from kvforensics.lane import Lane, Near
-from kvforensics.layer import Layer
+from kvforensics.layer import fewest_signs
 from kvforensics.layered import Found, Layered
 from kvforensics.model_id import ModelReader
 from kvforensics.openings import Event, Openings
@@ -53,7 +53,7 @@ class Scanner:
         self._rejects = PieceRejects(setting.source)
         self.tally = Tally()
         self._views = views_of(setting.formats)
-        self._lane = self._open_lane()
+        self._lane = None if setting.layered else self._open_lane()
         passes = None if setting.keep == "all" else self._reader.is_plainly_other
         asked = (setting.formats, passes, setting.incident.lowest_over, setting.wanted)
         self._spans = SpanLines(*asked, self) if "otlp" in self._views else None
@@ -107,14 +107,14 @@ class Scanner:
             if decoded.reject is None and any(e.matches(decoded.value) for e in self._extractors):
                 self._shapes.record(decoded.value)
 
-    def _open_lane(self) -> Lane | None:
+    def _open_lane(self, inner: bytes = b"") -> Lane | None:
         s = self._setting
         own = [e for e in self._extractors if not e.format.pattern]
         if s.keep == "all" or self._views or not own:
             return None
         below = s.incident.uncertain_from if s.keep == "open" else None
-        layers = [(Layer(w), w.last_resort) for w in s.wrappers if s.layered and w.signature and not w.last_of_all]
-        return Lane(own, self._reader, (below, s.incident.lowest_over), s.wanted, layers, inside=s.layered)
+        signs = fewest_signs(s.wrappers if s.layered else (), inner)
+        return Lane(own, self._reader, (below, s.incident.lowest_over), s.wanted, signs, inside=s.layered)
 
     def _take(self, near: Iterable[Near]) -> None:
         """Takes the lines that a lane leaves, and what it let pass where that is much."""
@@ -181,6 +181,7 @@ class Scanner:
 
     def inner_lines(self, inner: Inner) -> list[Near] | None:
         """Lines of JSON that were inside lines of the source; those that are left, None where all are."""
+        self._lane = self._lane or self._open_lane(inner.data)
         if self._lane is None:
             return None
         self._take(self._lane.take(Block(inner.data, 0, 0, inner.count), b"\n", inner.outer))
@@ -264,9 +265,7 @@ class Scanner:
         found = self._found.get(item[1])
         if found is not None and found.text_format is not None:
             return next(k for k, e in enumerate(self._extractors) if e.format is found.text_format)
-        return next(
-            (k for k, e in enumerate(self._extractors) if not e.format.pattern and e.matches(item[0])), None
-        )
+        return next((k for k, e in enumerate(self._extractors) if not e.format.pattern and e.matches(item[0])), None)
 
     def _told_at(self, line: int, first: int) -> None:
         """What was around the second event of a request is around its record."""
