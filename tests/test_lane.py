@@ -20,8 +20,11 @@ from kvforensics.formats import all_formats, by_name
 from kvforensics.incident import load_incident
 from kvforensics.ingest import IngestRequest, ingest
 from kvforensics.judge import judge
+from kvforensics.layer import Layer, fewest_signs
+from kvforensics.peel import Peeled, Peeler
 from kvforensics.piece import Piece, scan_piece
 from kvforensics.plan import Plan
+from kvforensics.raw import present
 from kvforensics.scan import Scanner
 from kvforensics.scanned import Keep, Setting
 from kvforensics.spec import Format
@@ -257,3 +260,45 @@ def test_plain_records_of_other_models_need_no_close_look(monkeypatch: pytest.Mo
     plan = Plan("lines", (fmt,), ((fmt.name, 1),), 1)
     found = scan_piece(Piece("stream", replace(SETTING, formats=(fmt,)), plan), io.BytesIO((text + "\n").encode() * 50))
     assert (len(closely), found.tally.records) == (0, 50)
+
+
+AROUND = {
+    "cri": "2026-09-02T08:41:00.5Z stdout F {line}",
+    "docker-json": '{{"log":{text},"stream":"stdout","time":"2026-09-02T08:41:00.5Z"}}',
+    "journald": '{{"__CURSOR":"a","__REALTIME_TIMESTAMP":"1788338472027000","MESSAGE":{text}}}',
+    "splunk": '{{"preview":false,"offset":1,"result":{{"_raw":{text}}}}}',
+}
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_only_the_odd_lines_of_a_wrapped_log_need_a_close_look(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    line = json.dumps({**ROW, "model": OTHER})
+    text = json.dumps(line + ("\n" if name == "docker-json" else ""))
+    around = AROUND[name].format(line=line, text=text)
+    broken, affected = around[:-40], around.replace(OTHER, MODEL)
+    plan = ranked_plans((around + "\n").encode() * 50, all_formats(), whole=True, wrappers=all_wrappers())[0]
+    setting = replace(
+        SETTING, formats=plan.formats, wrappers=plan.wrappers, layered=True, newline=plan.newline, only=plan.only
+    )
+    closely: list[int] = []
+    looked = Peeler.line
+
+    def looks(peeler: Peeler, raw: bytes, number: int, at: int | None) -> Peeled:
+        closely.append(number)
+        return looked(peeler, raw, number, at)
+
+    monkeypatch.setattr(Peeler, "line", looks)
+    data = "".join(one + "\n" for one in [*[around] * 30, broken, "", *[around] * 10, affected, around]).encode()
+    found = scan_piece(Piece("stream", setting, plan), io.BytesIO(data))
+    # A blank line is seen before anything is peeled.
+    assert (plan.only, closely, found.tally.records, found.tally.rejected) == ((name,), [31, 43], 42, 1)
+
+
+def test_what_is_in_a_layer_has_its_signs_whatever_the_lines_are_like_that_they_were_chosen_for() -> None:
+    for wrapper in all_wrappers():
+        layer = Layer(wrapper)
+        objects = [v for outer, _ in wrapper.accepts if outer[:1] == "{" and layer.matches(v := json.loads(outer))]
+        for lines in (b"", b'{"timestamp":1,"id":2,"type":3}', *(outer.encode() for outer, _ in wrapper.accepts)):
+            signs = [s for found, _ in fewest_signs([wrapper], lines) for s in found.signature]
+            for value in objects if not wrapper.last_of_all else ():
+                assert any(all(present(value, steps) is wanted for steps, wanted in terms) for terms in signs)

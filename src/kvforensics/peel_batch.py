@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter, methodcaller
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from kvforensics.decode import decode_unit
 from kvforensics.framing import Block
 from kvforensics.lane import Near, Waiting
 from kvforensics.layer import Layer
@@ -109,53 +111,59 @@ class _Messages:
 
     def read(self, block: Block) -> Inner | None:
         lines = _Lines(block.data)
-        rows = self._rows(lines)
-        if rows is None:
+        rows = self._together(lines)
+        whole = None if rows is None else self._whole(block, lines, rows)
+        return whole or self._apart(block, lines.split(), rows or [None] * len(lines))
+
+    def _whole(self, block: Block, lines: _Lines, rows: Sequence[Any]) -> Inner | None:
+        """Where each message is one line, an object as far as its start shows."""
+        if self._ends not in (b"", b"\n") or any(any(map(mark, rows)) for mark in self._marks):
             return None
         texts = list(map(self._get, rows))
-        found = None if any(any(map(mark, rows)) for mark in self._marks) else self._plain(texts)
-        if found is not None:
-            return Inner(found, len(texts), lambda places: _outer(block, lines, places, lambda k: texts[k].encode()))
-        inner = []
-        for text, row in zip(texts, rows, strict=True):
-            line = None if any(mark(row) for mark in self._marks) else _bytes(text)
-            if line is not None and self._ends:
-                if not line.endswith(self._ends):
-                    return None
-                line = line.removesuffix(self._ends)
-            inner.append(line if line is not None and line[:1] == b"{" and b"\n" not in line else None)
-        return _inner(block, inner)
-
-    def _rows(self, lines: _Lines) -> list[Any] | None:
-        """One row a line, None where they are not all of one alternative of the layer."""
-        data = lines.data
-        try:
-            if not data.isascii():
-                # What is skipped is not looked at by the parser.
-                data.decode()
-        except UnicodeDecodeError:
-            return None
-        for k, decoder in enumerate(self._decoders):
-            try:
-                rows = decoder.decode_lines(data) if lines.are_objects() else list(map(decoder.decode, lines.split()))
-            except (msgspec.DecodeError, RecursionError):
-                continue
-            self._decoders.insert(0, self._decoders.pop(k))
-            return rows if len(rows) == len(lines) else None
-        return None
-
-    def _plain(self, texts: Sequence[Any]) -> bytes | None:
-        """The lines inside, where each message is one, an object as far as its start shows."""
-        if self._ends not in (b"", b"\n"):
-            return None
         try:
             if self._ends and not all(map(methodcaller("endswith", "\n"), texts)):
                 return None
             data = ("".join(texts) if self._ends else "\n".join((*texts, ""))).encode()
         except (AttributeError, TypeError):
             return None
-        lines = _Lines(data)
-        return data if len(lines) == len(texts) and lines.begin_objects() else None
+        own = _Lines(data)
+        if len(own) != len(texts) or not own.begin_objects():
+            return None
+        return Inner(data, len(texts), lambda places: _outer(block, lines, places, lambda k: texts[k].encode()))
+
+    def _apart(self, block: Block, lines: Sequence[bytes], rows: Sequence[Any]) -> Inner | None:
+        """Where lines are broken or messages odd, None where a line may be of another layer or continued."""
+        inner = []
+        for line, known in zip(lines, rows, strict=True):
+            row = self._row(line) if known is None else known
+            if row is None and not _is_broken(line):
+                return None
+            text = None if row is None or any(mark(row) for mark in self._marks) else _bytes(self._get(row))
+            if text is not None and not text.endswith(self._ends):
+                return None
+            text = text and text.removesuffix(self._ends)
+            inner.append(text if text and text[:1] == b"{" and b"\n" not in text else None)
+        return _inner(block, inner)
+
+    def _together(self, lines: _Lines) -> list[Any] | None:
+        """One row a line, None where they are not all of one alternative of the layer."""
+        if not lines.are_objects() or not _is_text(lines.data):
+            return None
+        for k, decoder in enumerate(self._decoders):
+            try:
+                rows = decoder.decode_lines(lines.data)
+            except (msgspec.DecodeError, RecursionError):
+                continue
+            self._decoders.insert(0, self._decoders.pop(k))
+            return rows if len(rows) == len(lines) else None
+        return None
+
+    def _row(self, line: bytes) -> Any:
+        """The row of a line, None where it is not of the layer."""
+        for decoder in self._decoders if _is_text(line) else ():
+            with suppress(msgspec.DecodeError, RecursionError):
+                return decoder.decode(line)
+        return None
 
 
 class _Lines:
@@ -218,6 +226,19 @@ def _outer(block: Block, lines: _Lines | None, places: Sequence[int], inner: Cal
         (inner(i), (block.data[start:end], block.first_line + i, block.offset + start))
         for i, (start, end) in zip(places, spans, strict=True)
     ]
+
+
+def _is_text(data: bytes) -> bool:
+    """Whether bytes are UTF-8. What is skipped is not looked at by the parser."""
+    try:
+        return data.isascii() or data.decode() is not None
+    except UnicodeDecodeError:
+        return False
+
+
+def _is_broken(line: bytes) -> bool:
+    """Whether a line is neither in a layer nor a piece of another one."""
+    return not line.strip() or (line[:1] == b"{" and decode_unit(line).reject is not None)
 
 
 def _bytes(found: Any) -> bytes | None:

@@ -9,8 +9,8 @@ WRAPPER = Wrapper(
     name="cri",
     title="Kubernetes container logs (CRI: time, stream, P or F, line)",
     pattern=(
-        r"(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) (?P<stream>stdout|stderr) "
-        r"(?P<part>[PF])(?::[^ ]*)?(?: |$)"
+        r"(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d++)?+(?:Z|[+-]\d\d:\d\d)) (?P<stream>stdout|stderr) "
+        r"(?P<part>[PF])(?::[^ ]*+)?+(?: |$)"
     ),
     message=("message",),
     fields={"stamp": ("time",)},
