@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,10 @@ def cri(line: str, part: str = "F", stream: str = "stdout") -> str:
 
 def docker(text: str, stream: str = "stdout") -> str:
     return json.dumps({"log": text, "stream": stream, "time": STAMP}) + "\n"
+
+
+def docker_piece(line: str, part: str = "F", stream: str = "stdout") -> str:
+    return docker(line + "\n" * (part == "F"), stream)
 
 
 def journal(message: Any, **more: str) -> str:
@@ -335,12 +340,12 @@ PIECES = st.lists(
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(pieces=PIECES, size=st.integers(20, 400), final=st.booleans())
+@given(around=st.sampled_from([cri, docker_piece]), pieces=PIECES, size=st.integers(20, 400), final=st.booleans())
 def test_lines_in_any_pieces_are_accounted_for_and_cut_only_where_nothing_is_open(
-    tmp_path: Path, pieces: list[tuple[str, str, int, bool]], size: int, final: bool
+    tmp_path: Path, around: Callable[..., str], pieces: list[tuple[str, str, int, bool]], size: int, final: bool
 ) -> None:
     text = json.dumps(CALL)
-    data = cri(text) + "".join(cri(text[:n] if cut else text, part, stream) for part, stream, n, cut in pieces)
+    data = around(text) + "".join(around(text[:n] if cut else text, part, stream) for part, stream, n, cut in pieces)
     data = data if final else data[:-1]
     found = read(tmp_path, data)
     assert adds_up(found)

@@ -11,6 +11,7 @@ import msgspec
 
 from kvforensics.framing import Block
 from kvforensics.layer import Layer, without_colours
+from kvforensics.peel_batch import BatchPeeler
 from kvforensics.wrapper_spec import Wrapper
 
 MAX_CARRIED = 256 << 20
@@ -19,7 +20,7 @@ _decode = msgspec.json.Decoder().decode
 
 def whole_blocks(blocks: Iterator[Block], wrappers: Sequence[Wrapper], newline: bytes) -> Iterator[Block]:
     """The same lines in blocks that end where nothing is open. Only outermost layers are looked at."""
-    layers = [Layer(w) for w in wrappers if w.joins]
+    layers = [(Layer(w), BatchPeeler(w)) for w in wrappers if w.joins]
     held: list[Block] = []
     carried = 0
     for block in blocks:
@@ -51,11 +52,12 @@ def _merge(blocks: Sequence[Block]) -> Block:
     return Block(b"".join(b.data for b in blocks), first.first_line, first.offset, sum(b.lines for b in blocks))
 
 
-def _border(block: Block, layers: Sequence[Layer], newline: bytes) -> tuple[int, int]:
+def _border(block: Block, layers: Sequence[tuple[Layer, BatchPeeler]], newline: bytes) -> tuple[int, int]:
     """How many bytes and lines of a block come before the last border at which nothing is open."""
-    asked = [layer for layer in layers if layer.may_go_on(block.data)]
-    if not asked:
+    about = [(layer, peeler) for layer, peeler in layers if layer.may_go_on(block.data)]
+    if not about or any(peeler.are_whole(block, newline) for _, peeler in about):
         return len(block.data), block.lines
+    asked = [layer for layer, _ in about]
     lines = block.data.split(newline)
     if not lines[-1]:
         lines.pop()

@@ -104,7 +104,8 @@ class Layer:
         """Whether any piece in a block may be continued; cheap."""
         if self.prefix is not None:
             return any(p.search(b"\n" + data) for p in self._going_on)
-        return bool(self.wrapper.ends) or any(f'"{path}"'.encode() in data for path, _ in self.wrapper.goes_on)
+        keys = [path for path, _ in self.wrapper.goes_on] or [steps[-1] for steps in self._messages]
+        return any(f'"{key}"'.encode() in data for key in keys)
 
     def goes_on(self, value: Any, message: bytes) -> bool:
         """Whether a piece is continued. A whole JSON object is whole, whatever it ends with."""

@@ -62,6 +62,11 @@ class BatchPeeler:
             return self._uniform(block, self._cut) or self._text(block)
         return self._reader.read(block) if self._reader is not None else None
 
+    def are_whole(self, block: Block, newline: bytes) -> bool:
+        """Whether it is sure that each line of a block is in the wrapper and none is continued."""
+        inner = self.read(block, newline)
+        return inner is not None and not inner.left
+
     def _uniform(self, block: Block, cut: re.Pattern[bytes]) -> Inner | None:
         """Where each line begins with the layer and goes on as an object, and none is continued."""
         _, *inner = cut.split(b"\n" + block.data.removesuffix(b"\n"))
