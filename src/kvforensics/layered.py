@@ -176,10 +176,15 @@ class Layered:
 
 def looks_like(first: FirstMatch) -> Callable[[Any], int]:
     """How well a value fits: 2 a product's own format, 1 a home-made log, 0 none."""
+    last: tuple[Any, int] = (None, 0)
 
     def looks(value: Any) -> int:
-        found = first(value)
-        return 0 if found is None else 1 if found.format.name.startswith("app-json") else 2
+        nonlocal last
+        # The same value is often asked twice, and telling what it looks like goes through all of it.
+        if value is not last[0]:
+            found = first(value)
+            last = value, 0 if found is None else 1 if found.format.name.startswith("app-json") else 2
+        return last[1]
 
     return looks
 
