@@ -128,20 +128,16 @@ def processor(runs: Sequence[Run]) -> float:
 
 
 def table(pairs: Sequence[tuple[Tool, Path]], runs: Sequence[Sequence[Run]], size: int) -> None:
-    """A line for each pair. `ratio` is DuckDB's seconds over the tool's: above 1 is faster than DuckDB.
-
-    `work` is the tool's processor seconds over DuckDB's: 3 is three times the work.
-    """
-    base = dict(zip([path for tool, path in pairs if tool.name == "duckdb"],
-                    [r for (tool, _), r in zip(pairs, runs, strict=True) if tool.name == "duckdb"], strict=True))  # fmt: skip
+    """A line for each pair, with its seconds and processor seconds by those of DuckDB: 3 is three times as much."""
+    bases = [done for (tool, _), done in zip(pairs, runs, strict=True) if tool.name in (peers.COUNT, peers.ACCOUNT)]
     for (tool, path), done in zip(pairs, runs, strict=True):
         seconds = [run.seconds for run in done]
-        ratio = f"{median(base[path]) / median(done):6.2f} {processor(done) / max(processor(base[path]), 0.01):6.2f}"
+        ratios = [f"{median(done) / median(base):7.2f} {processor(done) / max(processor(base), 0.01):7.2f}" for base in bases]
         answer = "right" if done[0].affected is not None else "another question"
         print(
             f"{path.name:<27} {tool.name:<16} {median(done):8.2f} {min(seconds):7.2f} {max(seconds):7.2f}"
             f" {processor(done):7.2f} {size / 1e6 / median(done):7.0f} {max(run.mebibytes for run in done):6.0f}"
-            f" {ratio}  {answer}"
+            f" {' '.join(ratios)}  {answer}"
         )
 
 
@@ -187,11 +183,11 @@ def main() -> None:
         print(f"{os.cpu_count()} cores, {given.lines:,} lines, median of {given.repeats}, each run a fresh process\n")
         print(
             f"{'file':<27} {'tool':<16} {'seconds':>8} {'from':>7} {'to':>7} {'cpu s':>7} {'MB/s':>7} {'MiB':>6}"
-            f" {'ratio':>6} {'work':>6}  answer"
+            f" {'x count':>7} {'x cpu':>7} {'x acct':>7} {'x cpu':>7}  answer"
         )
         for form in given.forms.split(","):
             path, truth = data(folder, given.lines, form)
-            tools = [check(form, given.workers), *peers.databases(form)[: 1 if given.only_duckdb else None]]
+            tools = [check(form, given.workers), *peers.databases(form)[: 2 if given.only_duckdb else None]]
             # Packed files are asked of those two that matter only.
             tools += peers.references() if form == "plain" and not given.only_duckdb else []
             pairs = [(tool, path) for tool in tools]
