@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -47,6 +48,12 @@ def run_rows(
     return state.tally.bytes + mark
 
 
+def _scan_clean(piece: Piece) -> Scanned:
+    """In a worker: the scanner of the last piece refers to itself, and would be held for long."""
+    gc.collect()
+    return scan_piece(piece)
+
+
 def _each(pieces: Iterator[Piece]) -> Generator[Scanned, None, None]:
     yield from map(scan_piece, pieces)
 
@@ -55,7 +62,7 @@ def _ahead(pieces: Iterator[Piece], pool: ProcessPoolExecutor, workers: int) -> 
     waiting: deque[Future[Scanned]] = deque()
     try:
         for piece in pieces:
-            waiting.append(pool.submit(scan_piece, piece))
+            waiting.append(pool.submit(_scan_clean, piece))
             # Each that waits is held in memory, here and on its way.
             if len(waiting) > workers + 1:
                 yield waiting.popleft().result()

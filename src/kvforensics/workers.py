@@ -6,6 +6,7 @@ the main process loads its own modules, so that both get ready at the same time.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -30,7 +31,7 @@ def count(workers: int) -> int:
 
 def pool(workers: int) -> ProcessPoolExecutor:
     """A pool of so many processes."""
-    return ProcessPoolExecutor(workers, mp_context=_context(), initializer=_leave_interrupts)
+    return ProcessPoolExecutor(workers, mp_context=_context(), initializer=_begin)
 
 
 def get_ready(paths: Iterable[str], workers: int) -> None:
@@ -61,6 +62,7 @@ def _context() -> BaseContext:
     return context
 
 
-def _leave_interrupts() -> None:
-    """Ctrl-C is for the main process; it ends the workers."""
+def _begin() -> None:
+    """Ctrl-C is for the main process; it ends the workers. What is loaded stays, so that nobody need look for garbage in it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.freeze()
