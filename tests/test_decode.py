@@ -45,6 +45,10 @@ def test_a_key_given_twice_with_different_values_is_unknown() -> None:
     assert repeated_keys(data) == ({"tokens": None, "ok": 1}, ("tokens",))
 
 
+def test_a_key_given_twice_in_one_object_is_not_unknown_in_another() -> None:
+    assert repeated_keys(b'[{"v":1,"v":2,"v":2},{"v":3}]') == ([{"v": None}, {"v": 3}], ("v",))
+
+
 @pytest.mark.parametrize("data", [b'{"a" :1,"b":2,"b":3}', b'{"a\\\\":1,"b":2,"b":3}', b'{"a":{"b":2,"b":3}}'])
 def test_the_cheap_look_for_repeated_keys_never_misses_one(data: bytes) -> None:
     assert may_repeat_keys(data, decode_unit(data).value)

@@ -114,7 +114,7 @@ def repeated_keys(data: bytes) -> tuple[Any, tuple[str, ...]]:
             if key in built and built[key] != value:
                 names.append(key)
                 built[key] = None
-            elif key not in names:
+            else:
                 built[key] = value
         return built
 
