@@ -9,7 +9,7 @@ import pytest
 
 from kvforensics.case import Case, CheckOptions
 from kvforensics.families import BY_CHILD
-from kvforensics.span_lines import SUMS
+from kvforensics.span_units import SUMS
 from spans import chat, export, http, lines, sdk, span
 
 INCIDENT = "cloudflare-workers-ai-glm-5.3"

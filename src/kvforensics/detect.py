@@ -23,7 +23,7 @@ from kvforensics.made_once import extractor_of, first_match
 from kvforensics.parquet_rows import BROKEN, ParquetRows
 from kvforensics.plan import Plan
 from kvforensics.sample_layers import Sample, fitted, sample_lines, sample_rows, shown
-from kvforensics.span_lines import line_units, views_of
+from kvforensics.span_units import line_units, views_of
 from kvforensics.spec import Format
 from kvforensics.views import view
 from kvforensics.wrapper_spec import Wrapper

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import polars as pl
 import pyarrow as pa
 
-from kvforensics.span_lines import SUMS
+from kvforensics.span_units import SUMS
 
 BY_CHILD = "status_of_child_span"
 _KEYS = ("trace_id", "span_id", "parent_span_id")

@@ -113,7 +113,7 @@ class Lane:
         rows = self._narrow.read(data, newline, count)
         if rows is None:
             return range(count), range(count)
-        return sorted(self._pass(rows)), {*rows.left, *(i for reading, at, _ in rows.groups if reading is None for i in at)}
+        return sorted(self.pass_by(rows)), {*rows.left, *(i for reading, at, _ in rows.groups if reading is None for i in at)}
 
     def rest(self) -> Iterator[Near]:
         """The lines that still wait and need a closer look."""
@@ -125,17 +125,14 @@ class Lane:
             return
         joint = self._wide.joint
         rows = self._wide.read(joint.join([line for line, _ in waiting]) + joint, joint, len(waiting))
-        if rows is not None and MARK in rows.data:
-            rows.barred.update(i for i, (line, _) in enumerate(waiting) if MARK in line)
-        left = set(range(len(waiting))) if rows is None else self._settle(rows)
-        yield from (waiting[i][1] for i in sorted(left))
+        yield from (waiting[i][1] for i in (range(len(waiting)) if rows is None else sorted(self.settle(rows))))
 
     def take_passed(self) -> list[tuple[Format, Passed]]:
         """What has passed since it was asked the last time, by format."""
         passed, self.passed = list(self.passed.values()), {}
         return passed
 
-    def _pass(self, rows: Rows) -> set[int]:
+    def pass_by(self, rows: Rows) -> set[int]:
         """The places of rows that are not plainly about another model; the others are passed."""
         left = set(rows.left)
         calm = rows.are_calm()
@@ -208,9 +205,11 @@ class Lane:
             for k in id_digests(texts(list(column))).is_in(self._wanted.implode()).fill_null(value=False).arg_true():
                 plain[k] = False
 
-    def _settle(self, rows: Rows) -> set[int]:
+    def settle(self, rows: Rows) -> set[int]:
         """The places of rows that are not settled; the others are passed."""
         left = set(rows.left)
+        if MARK in rows.data:
+            rows.barred.update(i for i, line in enumerate(rows.lines) if MARK in line)
         calm = rows.are_calm()
         for reading, at, own in rows.groups:
             if reading is None or not reading.times:
@@ -236,7 +235,7 @@ class Lane:
             gone = [o or d for o, d in zip(other, done, strict=True)]
             tags = tags_of_settled(reading, own)
             if not all(v is True for v in verdicts):
-                others = tags_of_others(reading, own, self._over)
+                others = tags_of_others(reading, own, self._over) if any(other) else bytes(len(own))
                 told = zip(other, others, tags, verdicts, strict=True)
                 tags = bytes(t if o else s if v is True else 0 for o, t, s, v in told)
             passed.remember([list(compress(column, gone)) for column in ids], bytes(compress(tags, gone)))

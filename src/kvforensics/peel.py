@@ -15,7 +15,7 @@ from kvforensics.decode import decode_unit
 from kvforensics.envelope import Unit
 from kvforensics.kept_calls import own_call, prompt_of
 from kvforensics.layer import Layer, encoded, record_in, without_colours
-from kvforensics.span_lines import EXPORTS, line_units
+from kvforensics.span_units import EXPORTS, line_units
 from kvforensics.views import view
 from kvforensics.wrapper_spec import Wrapper
 

@@ -23,7 +23,8 @@ from kvforensics.peel_batch import Inner
 from kvforensics.raw import Extractor
 from kvforensics.scanned import Scanned, Setting, Tally
 from kvforensics.sieve import Held, Sieve
-from kvforensics.span_lines import Ids, SpanLines, views_of
+from kvforensics.span_lines import SpanLines
+from kvforensics.span_units import views_of
 from kvforensics.spooled import PieceRejects
 from kvforensics.stumps import Shapes
 from kvforensics.table_lane import Counts, TableLane
@@ -54,9 +55,7 @@ class Scanner:
         self.tally = Tally()
         self._views = views_of(setting.formats)
         self._lane = None if setting.layered else self._open_lane()
-        passes = None if setting.keep == "all" else self._reader.is_plainly_other
-        asked = (setting.formats, passes, setting.incident.lowest_over, setting.wanted)
-        self._spans = SpanLines(*asked, self) if "otlp" in self._views else None
+        self._spans = SpanLines(setting, self._extractors, self._reader, self) if "otlp" in self._views else None
         self._sieve = Sieve(setting, self.tally, self._reader)
         self._found: dict[int, Found] = {}
         self._layered: Layered | None = None
@@ -96,9 +95,9 @@ class Scanner:
             self.unit(line, number, at)
             at += len(line) + len(newline)
 
-    def passed(self, format_name: str, times: Sequence[Any], ids: Sequence[Ids]) -> None:
-        """Spans of a format that are plainly about another model; their times, for the coverage, and their ids."""
-        self._sieve.left_out(format_name, times, ids)
+    def passed(self, lane: Lane) -> None:
+        """What a lane let pass."""
+        self._sieve.passed(lane)
 
     def _learn(self, data: bytes, newline: bytes) -> None:
         """Learn the keys of records from the first lines of a block, as the lane hands on only some of them."""
@@ -112,9 +111,8 @@ class Scanner:
         own = [e for e in self._extractors if not e.format.pattern]
         if s.keep == "all" or self._views or not own:
             return None
-        below = s.incident.uncertain_from if s.keep == "open" else None
         signs = fewest_signs(s.wrappers if s.layered else (), inner)
-        return Lane(own, self._reader, (below, s.incident.lowest_over), s.wanted, signs, inside=s.layered)
+        return Lane(own, self._reader, s.bounds, s.wanted, signs, inside=s.layered)
 
     def _take(self, near: Iterable[Near]) -> None:
         """Takes the lines that a lane leaves, and what it let pass where that is much."""
@@ -127,7 +125,7 @@ class Scanner:
     def element(self, unit: Unit) -> None:
         """An element of a JSON document."""
         if self._lane is None or self._layered is not None:
-            self.unit(unit.data, unit.ordinal, unit.offset, unit.context)
+            (self._spans or self).unit(unit.data, unit.ordinal, unit.offset, unit.context)
             return
         if unit.ordinal <= LEARNT:
             self._learn(unit.data, self._lane.joint)
@@ -288,6 +286,8 @@ class Scanner:
         if self._layered is not None:
             self.tally.is_cut = not self._layered.is_closed
             self._layered.finish()
+        if self._spans is not None:
+            self._spans.finish()
         self._flush()
         for which, openings in sorted(self._openings.items()):
             self._events(which, list(openings.rest()))

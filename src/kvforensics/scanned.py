@@ -41,6 +41,11 @@ class Setting:
     keys: tuple[PrivateKey, ...] = ()
     """What opens encrypted fields."""
 
+    @property
+    def bounds(self) -> tuple[int | None, int]:
+        """The count under which a prompt settles its record, None to settle none, and the lowest threshold."""
+        return self.incident.uncertain_from if self.keep == "open" else None, self.incident.lowest_over
+
 
 @dataclass(slots=True)
 class Tally:

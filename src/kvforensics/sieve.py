@@ -25,7 +25,7 @@ from kvforensics.raw import ID_COLUMNS, TELLING, Extractor, raw_batch
 from kvforensics.scanned import MOST_INTERVALS, Setting, Tally
 from kvforensics.sealed import MARK, Opener
 from kvforensics.settled import WEIGHING, is_settled, not_in_window, tags_of_others, tags_of_settled
-from kvforensics.span_lines import SUMS, Ids, views_of
+from kvforensics.span_units import SUMS, views_of
 from kvforensics.spec import Format
 from kvforensics.ties import id_digests, shares
 
@@ -43,8 +43,6 @@ class Sieve:
         self._left_out: list[pl.DataFrame] = []
         self._minutes: set[int] = set()
         self._viewed = bool(views_of(setting.formats))
-        self._span_times: list[Any] = []
-        self._span_ids: list[Ids] = []
         self._buckets: list[pl.DataFrame] = []
         self._opener = Opener(setting.keys)
         tally.sealed = self._opener.tally
@@ -216,14 +214,6 @@ class Sieve:
         """All sums, None where there are none."""
         return joined(self._buckets) if self._buckets else None
 
-    def left_out(self, name: str, times: Sequence[Any], ids: Sequence[Ids]) -> None:
-        """Spans that are plainly about another model."""
-        tally = self._tally
-        self.count(name, len(times))
-        tally.off_model_dropped += len(times)
-        self._span_times += times
-        self._span_ids += ids
-
     def passed(self, lane: Lane) -> None:
         """What a lane let pass."""
         tally = self._tally
@@ -245,10 +235,6 @@ class Sieve:
 
     def result(self) -> tuple[pa.Table | None, list[int], pl.DataFrame]:
         """The kept records, the minutes that have records, and the digests of the ids of what was left out, see `clashes`."""
-        if self._span_times:
-            self._cover(texts(self._span_times), "UTC")
-            digests = [id_digests(texts(list(column))) for column in zip(*self._span_ids, strict=True)]
-            self._left_out.append(lined(digests, pl.Series([0], dtype=pl.UInt8).new_from_index(0, len(self._span_ids))))
         table = to_arrow(pl.concat(self._frames)) if self._frames else None
         left_out = pl.concat([NONE, *self._left_out])
         return table, sorted(self._minutes), left_out

@@ -1,88 +1,70 @@
 """Which spans does each line of an OpenTelemetry log hold, and which of them need a closer look?
 
-A line is one export request with many spans, and every span is a unit of the ledger. The common case is read once: the
-frame of the request, of each span its ids and start, and of its attributes, found by their names, only what tells a call
-of another model from all else. Whatever is not that plain goes, with its whole line, to the careful reading.
+A line is one export request with many spans, and every span is a unit of the ledger. The spans of a block are read in
+columns, by which those that are framing, of another model or settled are passed. A span that is not that plain is looked
+at closely by itself; a line that could not be read so goes, as a whole, to the careful reading.
 """
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
-
-import msgspec
-import polars as pl
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple, Protocol
 
 from kvforensics.child_status import add_statuses
 from kvforensics.envelope import Unit
-from kvforensics.framing_json import Reject, json_units
+from kvforensics.lane import UNITS_BYTES, Lane
+from kvforensics.model_id import ModelReader
 from kvforensics.raw import Extractor
-from kvforensics.span_attributes import attributes_asked, counts_of, models_asked
-from kvforensics.spec import Format
-from kvforensics.ties import id_digests
-from kvforensics.views import hex_id
+from kvforensics.reading import HINTS, NARROW, WIDE
+from kvforensics.scanned import Setting
+from kvforensics.sealed import MARK
+from kvforensics.span_attributes import Span
+from kvforensics.span_bytes import raw_spans, read_request, read_span, tell_times_once
+from kvforensics.span_groups import IDS, STATUS_KEYS, Group, SpanGroups
+from kvforensics.span_units import line_units
 
-UNITS = (*(
-    f"{before}{outer}.{inner}"
-    for before in ("", "[].", "trace.", "data.", "result.")
-    for outer, inner in (
-        ("resourceSpans[]", "scopeSpans[].spans[]"), ("resourceSpans[]", "instrumentationLibrarySpans[].spans[]"),
-        ("resource_spans[]", "scope_spans[].spans[]"), ("batches[]", "scopeSpans[].spans[]"),
-        ("batches[]", "instrumentationLibrarySpans[].spans[]"), ("resourceLogs[]", "scopeLogs[].logRecords[]"),
-    )
-), "data[].spans[]", "spans[]", "[].spans[]", "[][]", "[]")  # fmt: skip
-"""Where spans and log records are in a document: OTLP, then Jaeger and Zipkin."""
-SUMS = "sums_steps"
-"""The reason in a record whose counts may add up several calls; `families` settles it."""
-STATUS_KEYS = ("http.response.status_code", "http.status_code")
-MAX_DECISIONS = 1 << 14
-EXPORTS = frozenset(("resourceSpans", "resource_spans", "batches", "resourceLogs"))
-"""The names of which an export request has one."""
-_MARKS = tuple(f'"{name}"'.encode() for name in sorted(EXPORTS))
-_STATUS = re.compile(
-    rb'"key"\s*+:\s*+"http\.(?:response\.)?status_code"\s*+,\s*+"value"\s*+:\s*+\{\s*+"intValue"\s*+:\s*+"?([1-5]\d\d)\b'
-)
-Ids = tuple[str | None, str | None, str | None]
-"""The ids of a trace, of a span of it, and of the span above."""
-_Pairs = tuple[tuple[bytes, bytes, bytes], ...]
+_NARROW = tuple(slot for slot in NARROW if slot != "end")
+"""A span that is read tells its start."""
+Near = tuple[bytes, int, int | None, Sequence[bytes]]
+"""A span that needs a closer look, its number, its offset, and what is around it."""
 
 
-class _Span(msgspec.Struct, gc=False):
-    traceId: str | None = None  # noqa: N815 - the names of the log
-    spanId: str | None = None  # noqa: N815
-    parentSpanId: str | None = None  # noqa: N815
-    startTimeUnixNano: str | int | None = None  # noqa: N815
-    attributes: msgspec.Raw = msgspec.Raw(b"[]")
+class _Held(NamedTuple):
+    """Bytes that were read, a line or a span of its own: its spans, from which place of the batch on, and where it is."""
 
+    first: int
+    spans: Sequence[Span]
+    data: bytes
+    number: int
+    """The number of its first span."""
+    offset: int | None
+    context: Sequence[bytes] | None
+    """What is around a span of its own; None of a line."""
 
-class _Scope(msgspec.Struct, gc=False):
-    spans: list[_Span] = []
+    @property
+    def places(self) -> range:
+        """The places of its spans in the batch."""
+        return range(self.first, self.first + len(self.spans))
 
+    def is_calm(self) -> bool:
+        """Whether no span tells a time twice, and none has an encrypted field."""
+        return tell_times_once(self.data, self.spans) and MARK not in self.data
 
-class _Resource(msgspec.Struct, gc=False):
-    scopeSpans: list[_Scope] = []  # noqa: N815
-
-
-class _Request(msgspec.Struct, gc=False):
-    resourceSpans: list[_Resource]  # noqa: N815
-
-
-class _RawScope(msgspec.Struct, gc=False):
-    spans: list[msgspec.Raw] = []
-
-
-class _RawResource(msgspec.Struct, gc=False):
-    resource: msgspec.Raw = msgspec.Raw(b"{}")
-    scopeSpans: list[_RawScope] = []  # noqa: N815
-
-
-class _RawRequest(msgspec.Struct, gc=False):
-    resourceSpans: list[_RawResource]  # noqa: N815
-
-
-_raw_decode = msgspec.json.Decoder(_RawRequest).decode
+    def units(self, wanted: AbstractSet[int]) -> Iterator[Near]:
+        """Some of its spans."""
+        if self.context is not None:
+            yield self.data, self.number, self.offset, self.context
+            return
+        at = 0
+        for i, (span, context) in zip(self.places, raw_spans(self.data), strict=True):
+            if i in wanted:
+                data = bytes(span)
+                # One with the same text would be wanted as well.
+                at = self.data.find(data, at)
+                yield data, self.number + i - self.first, (self.offset or 0) + at, context
+                at += len(data)
 
 
 class Ledger(Protocol):
@@ -100,40 +82,26 @@ class Ledger(Protocol):
     def skip(self, count: int = 1) -> None:
         """Framing."""
 
-    def passed(self, format_name: str, times: Sequence[Any], ids: Sequence[Ids]) -> None:
-        """Records that are plainly about another model."""
-
-
-def views_of(formats: Sequence[Format]) -> tuple[str, ...]:
-    """The views that formats need, in their order."""
-    return tuple(dict.fromkeys(f.view for f in formats if f.view))
-
-
-def line_units(line: bytes) -> list[Unit | Reject] | None:
-    """The spans and log records of one line, None where it is no export request."""
-    if not any(mark in line for mark in _MARKS):
-        return None
-    items = [i for i in json_units(io.BytesIO(line), UNITS) if isinstance(i, (Unit, Reject))]
-    whole = len(items) == 1 and isinstance(items[0], Unit) and not items[0].context
-    return None if whole else items
+    def passed(self, lane: Lane) -> None:
+        """What a lane let pass."""
 
 
 class SpanLines:
-    """Reads the lines of one piece; `other` says whether a model text is plainly another model, None keeps all."""
+    """Reads the lines of one piece."""
 
     def __init__(
-        self, formats: Sequence[Format], other: Callable[[str], bool] | None, over: int, wanted: pl.Series, ledger: Ledger
+        self, setting: Setting, extractors: Sequence[Extractor], reader: ModelReader, ledger: Ledger
     ) -> None:
         self._ledger = ledger
-        self._wanted = wanted
-        self._other = other
-        self._extractors = [Extractor(f) for f in formats]
-        self._asked, self._counts, self._over = attributes_asked(formats), counts_of(formats), over
-        self._models = frozenset(p for f in formats if f.view == "otlp" for p in models_asked(f))
-        self._decode: Callable[[bytes], _Request] = msgspec.json.Decoder(_Request).decode
-        self._decisions: dict[_Pairs, str | None] = {}
+        self._lane = None if setting.keep == "all" else Lane((), reader, setting.bounds, setting.wanted)
+        self._settles = setting.keep == "open"
+        self._groups = SpanGroups(extractors)
         self._line = 0
-        self._known: set[tuple[str, str]] = set()
+        self._held: list[_Held] = []
+        self._spans: list[Span] = []
+        self._size = 0
+        self._known: tuple[list[str], list[str]] = ([], [])
+        """Traces and spans of no interest, side by side."""
         self._told: dict[tuple[str, str], int] = {}
 
     def next_line(self) -> int:
@@ -147,147 +115,114 @@ class SpanLines:
             if not line.strip():
                 self._line += 1
                 self._ledger.blanks()
-            elif not self._plain(line, offset):
+            elif spans := read_request(line):
+                self._hold(spans, line, self._line + 1, offset)
+                self._line += len(spans)
+            else:
                 self._careful(line, offset)
             offset += len(line) + gap
+        self._rest()
 
     def _careful(self, line: bytes, offset: int) -> None:
         items = line_units(line)
         if items is None:
-            self._ledger.unit(line, self.next_line(), offset)
+            self.unit(line, self.next_line(), offset)
             return
         for item in items:
             at = offset + item.offset
             if isinstance(item, Unit):
-                self._ledger.unit(item.data, self.next_line(), at, item.context)
+                self.unit(item.data, self.next_line(), at, item.context)
             else:
                 rest = line[item.offset : item.offset + item.length]
                 self._ledger.reject(self.next_line(), at, item.length, item.reason, rest)
 
-    def _plain(self, line: bytes, offset: int) -> bool:
-        """Take a line that is read as expected, its odd spans one by one; False leaves it untouched."""
-        try:
-            request = self._decode(line)
-        except (msgspec.DecodeError, RecursionError):
-            return False
-        resources = request.resourceSpans
-        scopes = [s for r in resources for s in r.scopeSpans]
-        spans = [s for scope in scopes for s in scope.spans]
-        # A key given twice would hide spans from the decoder.
-        if (
-            b"\\u" in line or not spans or line.count(b'"resourceSpans"') != 1
-            or line.count(b'"scopeSpans"') != len(resources) or line.count(b'"spans"') != len(scopes)
-        ):  # fmt: skip
-            return False
-        names: list[str | None] = []
-        seen, known = 0, self._decisions
-        for span in spans:
-            pairs: _Pairs = tuple(self._asked.findall(span.attributes))
-            seen += len(pairs)
-            name = known[pairs] if pairs in known else self._decide(pairs)
-            plain = span.traceId and span.spanId and span.startTimeUnixNano
-            names.append(None if not plain or (name and self._may_be_over(span)) else name)
-        if len(self._asked.findall(line)) != seen:
-            return False
-        if not self._wanted.is_empty():
-            names = self._without_wanted(spans, names)
-        near = None in names
-        parts = _raw_spans(line) if near else []
-        if near and len(parts) != len(spans):
-            return False
-        times: dict[str, list[Any]] = {}
-        passed: dict[str, list[Ids]] = {}
-        for at, (span, name) in enumerate(zip(spans, names, strict=True)):
-            if name:
-                times.setdefault(name, []).append(span.startTimeUnixNano)
-                passed.setdefault(name, []).append(_ids(span))
-            if name is not None:
-                self._note(span)
-            else:
-                data, start, context = parts[at]
-                self._ledger.unit(data, self._line + at + 1, offset + start, context)
-        self._line += len(spans)
-        for name, started in times.items():
-            self._ledger.passed(name, started, passed[name])
-        self._ledger.skip(names.count(""))
-        return True
-
-    def _may_be_over(self, span: _Span) -> bool:
-        """Whether the counts of a span may come to a prompt over a threshold, so that a closer look has to weigh it."""
-        told = self._counts.findall(span.attributes)
-        return b"" in told or sum(map(int, told)) > self._over
-
-    def _without_wanted(self, spans: Sequence[_Span], names: Sequence[str | None]) -> list[str | None]:
-        """The names, None where a span has an id whose record is wanted whole."""
-        ids = [_ids(span) if name else () for span, name in zip(spans, names, strict=True)]
-        owners = [(i, text) for i, texts in enumerate(ids) for text in texts if text]
-        digests = id_digests(pl.Series([text for _, text in owners], dtype=pl.String))
-        found = digests.is_in(self._wanted.implode()).fill_null(value=False).arg_true()
-        wanted = {owners[k][0] for k in found}
-        return [None if i in wanted else name for i, name in enumerate(names)]
-
-    def _note(self, span: _Span) -> None:
-        trace, own = hex_id(span.traceId), hex_id(span.spanId)
-        self._known.add((trace, own))
-        if span.parentSpanId:
-            found = _STATUS.search(span.attributes)
-            if found:
-                add_statuses(self._told, {(trace, hex_id(span.parentSpanId)): int(found.group(1))})
-
-    def _decide(self, pairs: _Pairs) -> str | None:
-        """The format whose record it is, empty for framing, None where a closer look is needed."""
-        decision: str | None = None
-        keys = [(k or bare).decode() for k, _, bare in pairs]
-        valued = {k.decode(): v.decode() for k, v, _ in pairs if k} if len(set(keys)) == len(keys) else None
-        if valued is not None and not any(bare.decode() in self._models for _, _, bare in pairs):
-            record = {
-                **{b.decode(): "1" for _, _, b in pairs if b}, **valued,
-                "span": {"traceId": "1", "spanId": "1", "startTimeUnixNano": "1"}, "resource": {},
-            }  # fmt: skip
-            models = [v for k, v in valued.items() if k in self._models]
-            winner = next((e for e in self._extractors if e.matches(record)), None)
-            if winner and winner.format.view == "otlp":
-                if winner.is_framing(record):
-                    decision = ""
-                elif models and self._other is not None and all(map(self._other, models)):
-                    decision = winner.format.name
-        if len(self._decisions) >= MAX_DECISIONS:
-            self._decisions.clear()
-        self._decisions[pairs] = decision
-        return decision
-
-    def framing(self, value: Any) -> None:
-        """Note what a span that is no record tells of its parent."""
-        if type(value) is not dict or type(value.get("span")) is not dict:
+    def unit(self, data: bytes, number: int, offset: int | None, context: Sequence[bytes] = ()) -> None:
+        """A span of its own, or what may be one."""
+        span = read_span(data)
+        if span is None:
+            self._ledger.unit(data, number, offset, context)
             return
-        span = value["span"]
-        trace, own, parent = span.get("traceId"), span.get("spanId"), span.get("parentSpanId")
-        self._known.add((trace, own))
-        status = next((value[k] for k in STATUS_KEYS if value.get(k) is not None), None)
+        self._hold([span], data, number, offset, context)
+        self._size += len(data)
+        if self._size >= UNITS_BYTES:
+            self._rest()
+
+    def _hold(
+        self, spans: list[Span], data: bytes, number: int, offset: int | None, context: Sequence[bytes] | None = None
+    ) -> None:
+        self._held.append(_Held(len(self._spans), spans, data, number, offset, context))
+        self._spans += spans
+
+    def _rest(self) -> None:
+        """Take the spans that wait."""
+        spans, held = self._spans, self._held
+        self._spans, self._held, self._size = [], [], 0
+        near: set[int] = set()
+        groups = []
+        for group in self._groups.of(spans):
+            if group.framing:
+                near.update(self._frame(group))
+            elif group.extractor is None or self._lane is None:
+                near.update(group.at)
+            else:
+                groups.append(group)
+        if self._lane is not None and groups:
+            near.update(self._passing(self._lane, groups, held))
+        for each in held:
+            if not near.isdisjoint(each.places):
+                for unit in each.units(near):
+                    self._ledger.unit(*unit)
+
+    def _passing(self, lane: Lane, groups: Sequence[Group], held: Sequence[_Held]) -> set[int]:
+        """Let records pass that need no closer look; the places of the others."""
+        rows, odd = self._groups.rows(groups, _NARROW, HINTS)
+        near = lane.pass_by(rows)
+        left = {*odd, *near}
+        for group in (g for g in groups if not left.issuperset(g.at)):
+            for known, key in zip(self._known, IDS[:2], strict=True):
+                column = zip(group.at, group.columns[key].values, strict=True)
+                known.extend([text for i, text in column if i not in left])
+        if near and self._settles:
+            few = [group.those([k for k, i in enumerate(group.at) if i in near]) for group in groups]
+            rows, more = self._groups.rows([group for group in few if group.at], WIDE)
+            rows.barred = {i for h in held if not near.isdisjoint(h.places) and not h.is_calm() for i in h.places}
+            near = {*more, *lane.settle(rows)}
+        if lane.is_full:
+            self._ledger.passed(lane)
+        return {*odd, *near}
+
+    def finish(self) -> None:
+        """Reads what still waits, and hands on what passed."""
+        self._rest()
+        if self._lane is not None:
+            self._ledger.passed(self._lane)
+
+    def _frame(self, group: Group) -> list[int]:
+        """Count spans that are no records, and note what they tell of their parents; the places of those left."""
+        plain, odd, told = self._groups.statuses(group)
+        traces, owns, parents = (plain.columns[key].values for key in IDS)
+        for known, more in zip(self._known, (traces, owns), strict=True):
+            known.extend(more)
+        for trace, parent, status in zip(traces, parents, told, strict=True):
+            if status and parent:
+                self._note(trace, parent, status)
+        self._ledger.skip(len(plain.at))
+        return odd
+
+    def _note(self, trace: Any, parent: Any, status: Any) -> None:
         if parent and re.fullmatch(r"[1-5]\d\d", str(status)):
             add_statuses(self._told, {(trace, parent): int(str(status))})
 
+    def framing(self, value: Any) -> None:
+        """Note what a span that is no record tells of its parent."""
+        if type(value) is dict and type(value.get("span")) is dict:
+            span = value["span"]
+            status = next((value[k] for k in STATUS_KEYS if value.get(k) is not None), None)
+            for known, key in zip(self._known, ("traceId", "spanId"), strict=True):
+                known.append(span.get(key))
+            self._note(span.get("traceId"), span.get("parentSpanId"), status)
+
     def statuses(self) -> dict[tuple[str, str], int]:
         """The statuses told of spans that are not known to be of no interest."""
-        return {k: v for k, v in self._told.items() if k not in self._known}
-
-
-def _ids(span: _Span) -> Ids:
-    """The ids by which a span is tied to others, as its record would have them."""
-    trace, own, parent = (hex_id(text) if text else None for text in (span.traceId, span.spanId, span.parentSpanId))
-    return trace, own, parent
-
-
-def _raw_spans(line: bytes) -> list[tuple[bytes, int, tuple[bytes, ...]]]:
-    """The bytes of each span of a line, their offset in it, and the resource around them."""
-    found: list[tuple[bytes, int, tuple[bytes, ...]]] = []
-    at = 0
-    for resource in _raw_decode(line).resourceSpans:
-        context = (b'{"resource":' + bytes(resource.resource) + b"}",)
-        for scope in resource.scopeSpans:
-            for span in scope.spans:
-                data = bytes(span)
-                at = line.find(data, at)
-                found.append((data, at, context))
-                at += len(data)
-    return found
+        known = set(zip(*self._known, strict=True)) if self._told else set()
+        return {k: v for k, v in self._told.items() if k not in known}

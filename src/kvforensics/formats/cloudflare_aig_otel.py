@@ -7,7 +7,7 @@ convention that names it says so.
 
 from __future__ import annotations
 
-from kvforensics.span_lines import UNITS
+from kvforensics.span_units import UNITS
 from kvforensics.spec import BlindSpot, Format
 
 FORMAT = Format(

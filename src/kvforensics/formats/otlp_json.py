@@ -6,7 +6,7 @@ are framing. Gateway exports and the AI SDK have formats of their own.
 
 from __future__ import annotations
 
-from kvforensics.span_lines import UNITS
+from kvforensics.span_units import UNITS
 from kvforensics.spec import BlindSpot, Format
 
 _NO_PARENT = (

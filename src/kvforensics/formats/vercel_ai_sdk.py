@@ -6,7 +6,7 @@ adds up its steps, so that it is believed only where an inner span says the same
 
 from __future__ import annotations
 
-from kvforensics.span_lines import UNITS
+from kvforensics.span_units import UNITS
 from kvforensics.spec import BlindSpot, Format
 
 FORMAT = Format(
