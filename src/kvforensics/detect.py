@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from kvforensics.cells import plain_columns
 from kvforensics.decode import decode_unit
 from kvforensics.envelope import ELEMENT
 from kvforensics.envelope_forms import LISTS, forms_of, has_name, is_bare, may_lead, tells_a_call
@@ -20,7 +19,6 @@ from kvforensics.framing import newline_of
 from kvforensics.framing_csv import SAMPLE_BYTES, Dialect, csv_blocks, parse_rows, sniff_dialect
 from kvforensics.framing_json import Unit, json_units
 from kvforensics.made_once import extractor_of, first_match
-from kvforensics.parquet_rows import BROKEN, ParquetRows
 from kvforensics.plan import Plan
 from kvforensics.sample_layers import Sample, fitted, sample_lines, sample_rows, shown
 from kvforensics.span_units import line_units, views_of
@@ -31,7 +29,6 @@ from kvforensics.wrapper_spec import Wrapper
 HEAD_BYTES = 1 << 20
 LONG_HEAD_BYTES = 16 << 20
 SAMPLE_RECORDS = 200
-PARQUET = b"PAR1"
 
 
 def ranked_plans(
@@ -65,17 +62,6 @@ def ranked_plans(
             plans += _wrapped_documents(text, formats, wrappers)
             plans += _document_plans(text, [f for f in formats if not is_bare(f.units) and _goes_deeper(f.units, text)])
     return tuple(sorted(plans, key=_weight, reverse=True))
-
-
-def detect_parquet(path: str, formats: Sequence[Format]) -> Plan | None:
-    """The plan for a Parquet file."""
-    try:
-        with ParquetRows(path) as file:
-            frame = next(file.frames(file.empty.columns, SAMPLE_RECORDS), file.empty)
-        rows = plain_columns(frame)[0].to_dicts()
-    except BROKEN:
-        return None
-    return _plan("parquet", rows, formats, ("parquet",))
 
 
 def _weight(plan: Plan) -> tuple[int, int]:
@@ -259,11 +245,18 @@ def _csv_plan(text: bytes, formats: Sequence[Format], wrappers: Sequence[Wrapper
         rows += parse_rows(block, dialect).frame.head(SAMPLE_RECORDS - len(rows)).to_dicts()
         if len(rows) >= SAMPLE_RECORDS:
             break
+    return table_plans("csv", rows, formats, wrappers, dialect)
+
+
+def table_plans(
+    container: str, rows: Sequence[Any], formats: Sequence[Format], wrappers: Sequence[Wrapper], dialect: Dialect | None = None
+) -> list[Plan]:
+    """The plan for a table that begins with these rows, none where it is not understood."""
     inner = [f for f in formats if {"lines", "text"} & set(f.containers)]
     sample = sample_rows(rows, inner, wrappers)
     if sample.wrapped:
-        return layered_plan(sample, inner, wrappers, Plan("csv", (), (), sample.seen, dialect=dialect))
-    return [plan] if (plan := _plan("csv", rows, formats, ("csv",), dialect=dialect)) else []
+        return layered_plan(sample, inner, wrappers, Plan(container, (), (), sample.seen, dialect=dialect))
+    return [plan] if (plan := _plan(container, rows, formats, (container,), dialect=dialect)) else []
 
 
 def _plan(

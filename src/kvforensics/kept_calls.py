@@ -9,8 +9,6 @@ from typing import Any
 from kvforensics.layer import CALL_NAMES, encoded, record_in
 from kvforensics.paths import compile_path, lookup
 
-UNKNOWN = "unknown_record"
-"""The reason of an object that no format fits but that may hold a call on the affected model, in a shape not known."""
 _PROMPT = tuple(map(compile_path, (
     "**.~usage.~prompt_tokens", "**.~usage.~input_tokens", "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens",
     "llm.token_count.prompt", "ai.usage.inputTokens", "ai.usage.promptTokens",

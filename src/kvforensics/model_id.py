@@ -52,6 +52,9 @@ class ModelReader:
         self._kinds: dict[str, _Kind] = {}
         self._plain: dict[str, bool] = {}
         self._texts = tuple(t.casefold().encode() for t in (*incident.model_ids, *incident.model_names))
+        ends = {t.rsplit(b"/", 1)[-1] for t in self._texts}
+        self.marks = tuple(sorted({spelled for end in ends for spelled in (end, end.upper(), end.capitalize())}))
+        """What is in bytes that have the model's name, in the usual spellings of its letters."""
         self._longest = max(map(len, self._texts)) + 1
         self._mention, self._cut = _mention(self._texts)
 
@@ -83,6 +86,10 @@ class ModelReader:
                     self._plain.clear()
                 self._plain[model_text] = known
         return known
+
+    def is_named(self, text: str) -> bool:
+        """Whether a text is an id or a shorter name of the model, and no address or sentence with one in it."""
+        return not _is_address(text) and len(text.split()) == 1 and self._kind(text) in (_Kind.ID, _Kind.NAME)
 
     def mentions(self, raw: bytes) -> bool:
         """Whether bytes that could not be read mention the model, also percent-encoded, JSON-escaped or as UTF-16.

@@ -6,6 +6,7 @@ are not settled.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -40,6 +41,8 @@ def scan_plain(scanner: Scanner, lane: TableLane, block: Block, dialect: Dialect
     plain = (~odd).arg_true()
     looked = lane.look(cells.filter(~odd) if unsure else cells)
     unsure += plain.gather(list(looked.unsure)).to_list()
+    if looked.foreign:
+        unsure += lane.leave(plain.gather(list(looked.foreign)).to_list(), _naming(block, lane.marks, header))
     parts = [replace(near, rows=plain.gather(near.rows)) for near in looked.near]
     rows = pl.concat([pl.Series(unsure, dtype=pl.UInt32), *(near.rows.cast(pl.UInt32) for near in parts)]).sort()
     if rows.is_empty():
@@ -53,14 +56,25 @@ def scan_plain(scanner: Scanner, lane: TableLane, block: Block, dialect: Dialect
         scanner.row(value, kept.line(at), kept.offsets[at], kept.raw[at])
 
 
+def _naming(block: Block, marks: Sequence[str], header: int) -> set[int]:
+    """The rows behind the header in which one of the marks stands."""
+    at = [m.start() for m in re.finditer("|".join(map(re.escape, marks)).encode(), block.data)]
+    return set((_ends(block).search_sorted(pl.Series(at, dtype=pl.Int64), side="right").cast(pl.Int64) - header).to_list())
+
+
+def _ends(block: Block) -> pl.Series:
+    """Where the lines of a block of plain rows end."""
+    if block.ends is None:  # pragma: no cover - the caller checked
+        raise ValueError(block.first_line)
+    return block.ends
+
+
 class _Kept:
     """Rows that are not settled: their cells, and where they are."""
 
     def __init__(self, block: Block, dialect: Dialect, rows: Sequence[int], header: int) -> None:
         """`rows` are numbers of rows behind the header, in order."""
-        ends = block.ends
-        if ends is None:  # pragma: no cover - the caller checked
-            raise ValueError(block.first_line)
+        ends = _ends(block)
         starts = pl.concat([pl.Series([0], dtype=ends.dtype), ends])
         lines = pl.Series(rows, dtype=pl.UInt32) + header
         places = list(zip(rows, starts.gather(lines), ends.gather(lines), strict=True))

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kvforensics.decompress import ByteStream, open_stream
-from kvforensics.detect import HEAD_BYTES, LONG_HEAD_BYTES, PARQUET, detect_parquet, ranked_plans
+from kvforensics.detect import HEAD_BYTES, LONG_HEAD_BYTES, ranked_plans
 from kvforensics.detect_copy import copy_plans
+from kvforensics.detect_parquet import PARQUET, parquet_plans
 from kvforensics.detect_xml import xml_plans
 from kvforensics.framing import UTF8_BOM, Transcoded, encoding_of
 from kvforensics.plan import Plan
@@ -64,8 +65,7 @@ def recognise(source: Source, formats: Sequence[Format]) -> Recognised:
 def plans_for(source: Source, head: bytes, formats: Sequence[Format], *, whole: bool) -> tuple[Plan, ...]:
     """The plans for a source that begins with `head`, the best first."""
     if head.startswith(PARQUET):
-        plan = detect_parquet(str(source.path), formats) if source.path and source.member is None else None
-        return (plan,) if plan else ()
+        return tuple(parquet_plans(str(source.path), formats, all_wrappers())) if source.path and source.member is None else ()
     text = head[3:] if head.startswith(UTF8_BOM) else head
     told = xml_plans(text, formats, all_wrappers()) or copy_plans(text, formats)
     return told or ranked_plans(head, formats, whole=whole, wrappers=all_wrappers())

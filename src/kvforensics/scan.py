@@ -12,13 +12,13 @@ from typing import Any
 from kvforensics.decode import decode_unit, once
 from kvforensics.envelope import Unit
 from kvforensics.framing import Block
-from kvforensics.kept_calls import UNKNOWN, may_hold_call
+from kvforensics.hidden_calls import UNKNOWN, HiddenCalls
 from kvforensics.lane import Lane, Near
 from kvforensics.layer import fewest_signs
 from kvforensics.layered import Found, Layered
 from kvforensics.model_id import ModelReader
 from kvforensics.openings import Event, Openings
-from kvforensics.peel import LEFT_OUT
+from kvforensics.peel import EXCERPT, LEFT_OUT
 from kvforensics.peel_batch import Inner
 from kvforensics.raw import Extractor
 from kvforensics.scanned import Scanned, Setting, Tally
@@ -35,7 +35,6 @@ BATCH = 16384
 HELD_BYTES = 32 << 20
 """Units wait for their batch only up to this size, so that long lines do not add up."""
 ROW_BYTES = 1024
-EXCERPT = 200
 LEARNT = 8
 """Lines of a block from which the keys of records are learnt."""
 
@@ -56,7 +55,8 @@ class Scanner:
         self._views = views_of(setting.formats)
         self._lane = None if setting.layered else self._open_lane()
         self._spans = SpanLines(setting, self._extractors, self._reader, self) if "otlp" in self._views else None
-        self._sieve = Sieve(setting, self.tally, self._reader)
+        self._hidden = HiddenCalls(self._reader, setting.incident.lowest_over)
+        self._sieve = Sieve(setting, self.tally, self._reader, self._hidden)
         self._found: dict[int, Found] = {}
         self._layered: Layered | None = None
         if setting.layered:
@@ -234,11 +234,12 @@ class Scanner:
             (self._shapes.foreign if which is None else self._shapes.record)(item[0])
             if which is not None and self._extractors[which].format.aggregates:
                 sums.setdefault(which, []).append(item[0])
-            if which is None or self._extractors[which].is_framing(item[0]):
+            if which is None or self._hidden.is_framing(self._extractors[which], item[0]):
                 found = self._found.pop(item[1], None)
                 data = found.place.raw if found else item[4]
-                if which is None and data and may_hold_call(data) and self._reader.mentions(data):
-                    self.reject(item[1], item[2], len(data), UNKNOWN, data)
+                unread = None if which is not None else self._hidden.unread(item[0], data)
+                if unread is not None:
+                    self.reject(item[1], item[2], len(data) if data else None, UNKNOWN, unread)
                 else:
                     self.skip()
                 if self._spans is not None:
@@ -295,5 +296,5 @@ class Scanner:
             self._sieve.passed(self._lane)
         self.tally.stumps = self._shapes.stumps()
         table, minutes, left_out = self._sieve.result()
-        statuses = self._spans.statuses() if self._spans else {}
-        return Scanned(self.tally, table, self._rejects.table(), minutes, left_out, statuses, self._sieve.buckets())
+        told = (self._spans.statuses() if self._spans else {}, self._sieve.buckets())
+        return Scanned(self.tally, table, self._rejects.table(), minutes, left_out, *told)

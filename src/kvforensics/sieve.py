@@ -16,6 +16,7 @@ from kvforensics.bucket import joined, read_buckets
 from kvforensics.clashes import KEPT, NONE, lined
 from kvforensics.clock import coverage_instant, telling
 from kvforensics.decode import told_once
+from kvforensics.hidden_calls import NAMED_BESIDE, HiddenCalls
 from kvforensics.lane import Lane, texts
 from kvforensics.layered import Found, fill_rest, fill_times
 from kvforensics.model_id import ModelReader
@@ -37,8 +38,8 @@ Held = tuple[Any, int, int | None, int | None, bytes | None, tuple[str, ...]]
 class Sieve:
     """Takes the records of one piece; its tally is the scanner's."""
 
-    def __init__(self, setting: Setting, tally: Tally, reader: ModelReader) -> None:
-        self._setting, self._tally, self._reader = setting, tally, reader
+    def __init__(self, setting: Setting, tally: Tally, reader: ModelReader, hidden: HiddenCalls) -> None:
+        self._setting, self._tally, self._reader, self._hidden = setting, tally, reader, hidden
         self._frames: list[pl.DataFrame] = []
         self._left_out: list[pl.DataFrame] = []
         self._minutes: set[int] = set()
@@ -66,6 +67,12 @@ class Sieve:
             values = [fixed.get(i, value) for i, value in enumerate(values)]
             raw = fill_times(extractor.batch(values, TELLING), layers)
             match = read_model(raw, fmt, self._reader)
+        doubted = self._doubted(extractor, items, values, raw.filter(match.eq(other=False)), match)
+        if doubted:
+            extra |= {items[i][1]: (*extra.get(items[i][1], ()), NAMED_BESIDE) for i in doubted}
+            values = [doubted.get(i, value) for i, value in enumerate(values)]
+            raw = fill_times(extractor.batch(values, TELLING), layers)
+            match = match.scatter(list(doubted), None)
         self.note_rates(raw, match)
         wanted = self.wanted(raw)
         keep = list(range(len(items)))
@@ -141,6 +148,14 @@ class Sieve:
             if not any(column.equals(other) for other in told):
                 told.append(column)
         self._left_out.append(lined([id_digests(texts) for texts in told], tags))
+
+    def _doubted(
+        self, extractor: Extractor, items: Sequence[Held], values: Sequence[Any], raw: pl.DataFrame, match: pl.Series
+    ) -> dict[int, Any]:
+        """Records of another model, with what `raw` has of them, that name the affected one too."""
+        others = zip(match.eq(other=False).arg_true(), raw["provider"], raw["host"], strict=True)
+        found = {i: self._hidden.beside(extractor, values[i], items[i][4], place) for i, *place in others}
+        return {i: value for i, value in found.items() if value is not None}
 
     def _repeats_model(self, data: bytes | None) -> bool:
         return data is not None and (data.count(b'odel"') > 1 or b"\\u00" in data)

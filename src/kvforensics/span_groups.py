@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
@@ -53,6 +54,10 @@ class Group:
         values = {name: [column[k] for k in own] for name, column in self.values.items()}
         columns = {key: Column([c.values[k] for k in own], c.plain) for key, c in self.columns.items()}
         return replace(self, at=at, spans=spans, values=values, columns=columns)
+
+    def without(self, places: AbstractSet[int]) -> Group:
+        """The spans that are not at some places."""
+        return self if places.isdisjoint(self.at) else self.those([k for k, i in enumerate(self.at) if i not in places])
 
     def without_odd(self, keys: Iterable[_Key]) -> tuple[Group, list[int]]:
         """The spans of which some columns are plain, and the places of the others."""

@@ -23,6 +23,7 @@ from kvforensics.sealed import MARK
 from kvforensics.span_attributes import Span
 from kvforensics.span_bytes import raw_spans, read_request, read_span, tell_times_once
 from kvforensics.span_groups import IDS, STATUS_KEYS, Group, SpanGroups
+from kvforensics.span_hiding import Hiding
 from kvforensics.span_units import line_units
 
 _NARROW = tuple(slot for slot in NARROW if slot != "end")
@@ -96,6 +97,7 @@ class SpanLines:
         self._lane = None if setting.keep == "all" else Lane((), reader, setting.bounds, setting.wanted)
         self._settles = setting.keep == "open"
         self._groups = SpanGroups(extractors)
+        self._hiding = Hiding(extractors, reader.marks)
         self._line = 0
         self._held: list[_Held] = []
         self._spans: list[Span] = []
@@ -157,9 +159,10 @@ class SpanLines:
         """Take the spans that wait."""
         spans, held = self._spans, self._held
         self._spans, self._held, self._size = [], [], 0
-        near: set[int] = set()
+        every = list(self._groups.of(spans))
+        near = self._hiding.among(every, [(each.places, each.data) for each in held])
         groups = []
-        for group in self._groups.of(spans):
+        for group in (g.without(near) for g in every):
             if group.framing:
                 near.update(self._frame(group))
             elif group.extractor is None or self._lane is None:

@@ -6,7 +6,7 @@ are read from their columns too, but for those of which some cell needs a closer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -72,6 +72,8 @@ class Looked:
 
     near: tuple[Near, ...]
     unsure: tuple[int, ...]
+    foreign: tuple[int, ...] = ()
+    """Rows of no format, which `leave` has to be told of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ class TableLane:
         self._setting, self._columns, self._reader = setting, columns, reader
         self._sieve, self._skip, self._shapes = counts.sieve, counts.skip, counts.shapes
         self._keys = dict.fromkeys(names)
+        self.marks = [mark.decode() for mark in reader.marks]
         settles = (*TELLING, *_SETTLING) if setting.keep == "open" else (*TELLING, *WEIGHING)
         self.narrow = frozenset(n for c in columns for n in c.needed(settles))
         self.wide = frozenset(n for c in columns for n in c.needed(c.asked.slots, whole=True)) | self.narrow
@@ -131,10 +134,22 @@ class TableLane:
                 unsure += looked.unsure
                 doubt = yes if doubt is None else yes | doubt
             left = left if doubt is None else left.filter(~doubt)
-        if left.height:
-            self._shapes.foreign(self._keys, left.height)
-            self._skip(left.height)
-        return Looked(tuple(near), tuple(sorted(unsure)))
+        return Looked(tuple(near), tuple(sorted(unsure)), tuple(left[ROW]))
+
+    def leave(self, foreign: Sequence[int], naming: Container[int]) -> list[int]:
+        """Count rows of no format as framing, but for those that name the model, which have to be read one by one."""
+        left = [i for i in foreign if i in naming]
+        if passed := len(foreign) - len(left):
+            self._shapes.foreign(self._keys, passed)
+            self._skip(passed)
+        return left
+
+    def naming(self, frame: pl.DataFrame) -> pl.Series:
+        """Which rows may name the model in a text; a nested value may hold anything."""
+        texts = [pl.col(n).str.contains_any(self.marks) for n, kind in frame.schema.items() if kind == pl.String]
+        nested = [pl.col(n).is_not_null() for n, kind in frame.schema.items() if kind.is_nested()]
+        nowhere = pl.repeat(value=False, n=pl.len())
+        return frame.select(f=pl.any_horizontal(nowhere, *texts, *nested).fill_null(value=False))["f"]
 
     def take(self, columns: Columns, frame: pl.DataFrame) -> Looked:
         """A first look at rows of one format; the frame has their numbers as `ROW`."""

@@ -6,6 +6,7 @@ Whole columns where they settle it, row by row where they do not. A row has the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 import polars as pl
 
@@ -125,6 +126,9 @@ def _lane_rows(lane: TableLane, parsed: Rows, block: Block, odd: set[int]) -> li
     plain = [i for i in range(frame.height) if i not in odd] if odd else None
     looked = lane.look(frame if plain is None else frame[plain])
     left = [*odd, *(looked.unsure if plain is None else (plain[i] for i in looked.unsure))]
+    if looked.foreign:
+        foreign = looked.foreign if plain is None else [plain[i] for i in looked.foreign]
+        left += lane.leave(foreign, set(lane.naming(frame).arg_true()))
 
     def locate(rows: Sequence[int]) -> Located:
         places = rows if plain is None else [plain[i] for i in rows]
@@ -169,6 +173,7 @@ def _by_column(scanner: Scanner, lane: TableLane, rows: ParquetRows) -> Iterator
     narrow = [n for n in names if n in lane.narrow] or names[:1]
     near: list[Near] = []
     unsure: list[int] = []
+    foreign: list[int] = []
     done = 0
     try:
         for frame in rows.frames(narrow, PARQUET_BATCH):
@@ -177,15 +182,29 @@ def _by_column(scanner: Scanner, lane: TableLane, rows: ParquetRows) -> Iterator
                 looked = lane.look(plain_columns(frame, times=False)[0])
                 near += [n.moved(done) for n in looked.near]
                 unsure += [done + i for i in looked.unsure]
+                foreign += [done + i for i in looked.foreign]
             else:
                 unsure += range(done, end)
             done = end
             yield done
     finally:
         # Also where what follows cannot be read.
+        if foreign:
+            unsure = sorted([*unsure, *lane.leave(foreign, _naming(lane, rows))])
         if near or unsure:
             near = joined(near)
             _look_again(scanner, lane, rows, _wide(names, lane, near, unsure), near, unsure)
+
+
+def _naming(lane: TableLane, rows: ParquetRows) -> set[int]:
+    """The rows of which any column may name the model, as far as all of them can be read."""
+    found: set[int] = set()
+    done = 0
+    with suppress(*BROKEN):
+        for frame in rows.frames(rows.empty.columns, PARQUET_BATCH):
+            found.update(done + i for i in lane.naming(plain_columns(frame, times=False)[0]).arg_true())
+            done += frame.height
+    return found
 
 
 def _wide(names: list[str], lane: TableLane, near: Sequence[Near], unsure: Sequence[int]) -> list[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kvforensics.decompress import ByteStream
-from kvforensics.detect import PARQUET, is_binary
+from kvforensics.detect import is_binary
+from kvforensics.detect_parquet import PARQUET, parquet_names_model
 from kvforensics.framing import newline_of
 from kvforensics.gather import SourceState
 from kvforensics.incident import Incident
@@ -49,6 +50,7 @@ def count_unread(state: SourceState, stream: ByteStream, head: bytes, incident: 
         # A table about something else is like a picture; one that cannot be opened may be about anything.
         rows = count_rows(str(state.source.path))
         state.tally.lines = state.tally.framing = rows or 0
+        state.mentions = state.mentions or (bool(rows) and parquet_names_model(str(state.source.path), reader))
         kind = kind if rows is None else None
     close_stream(state, stream)
     state.problems.insert(0, "not_understood" if state.bytes else "empty")

@@ -13,7 +13,12 @@ FORMAT = Format(
     title="Home-made application logs (JSON, CSV or Parquet) by common names",
     containers=("lines", "json", "csv", "parquet"),
     units=("[]", ""),
-    signature=(("**.~model",), ("**.~usage",), ("**.~model_id",), ("**.~model_name",)),
+    # A name that is null says that the model is not known; the record may be a call where it counts a prompt.
+    signature=(
+        ("**.~model",), ("**.~usage",), ("**.~model_id",), ("**.~model_name",), ("model", "~prompt_tokens"),
+        ("model", "~input_tokens"), ("model", "~tokens_in"), ("model_id", "~prompt_tokens"), ("model_id", "~input_tokens"),
+        ("model_name", "~prompt_tokens"), ("model_name", "~input_tokens"),
+    ),
     fields={
         "record_id": ("~request_id", "~call_id", "id", "uuid"),
         "start": (
@@ -35,6 +40,10 @@ FORMAT = Format(
             "~latency_us|us", "~duration_ns|ns", "~latency_ns|ns",
         ),
         "model": ("model.id", "model.name", "model", "**.~model", "**.~model_id", "**.~model_name"),
+        "answer_model": (
+            "response.model", "response_body.model", "~response_model", "~answer_model", "~actual_model", "~served_model",
+            "~final_model", "~model_used", "~used_model",
+        ),
         "provider": (
             "**.~final_provider", "**.~resolved_provider", "provider.name", "provider", "**.~provider", "~custom_llm_provider",
             "~provider_name",

@@ -23,8 +23,8 @@ FORMAT = Format(
     requests=(
         ("openinference.span.kind=llm",), ("openinference.span.kind=embedding",),
         *((key, *_NO_PARENT) for key in (
-            "gen_ai.request.model", "gen_ai.response.model", "llm.model_name", "gen_ai.usage.input_tokens",
-            "gen_ai.usage.prompt_tokens",
+            "gen_ai.request.model", "gen_ai.response.model", "llm.model_name", "llm.request.model",
+            "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt", "llm.usage.prompt_tokens",
         )),
     ),
     fields={

@@ -1,0 +1,102 @@
+"""May a unit that is read as no call on the affected model hold one all the same?
+
+A record that names another model may keep an answer that cannot be read and that names the affected one; a span may name
+it in an attribute of its own, or count a prompt under a name that no convention has. Such a unit is left open.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from kvforensics.kept_calls import may_hold_call
+from kvforensics.layer import encoded
+from kvforensics.model_id import ModelReader
+from kvforensics.paths import embedded
+from kvforensics.raw import Extractor
+from kvforensics.spec import Format
+from kvforensics.terms import Term, compile_terms
+
+UNKNOWN = "unknown_record"
+"""The reason of an object that no format fits but that may hold a call on the affected model, in a shape not known."""
+NAMED_BESIDE = "model_named_beside"
+"""The reason of a record of another model of which a part that is not read as its own names the affected one."""
+# A text inside a text has its quotes escaped, so that what prompts and answers say is no name. Runs are bounded.
+_NAME = re.compile(r'"model(?:[_-]?(?:id|name))?"\s{0,8}:\s{0,8}"([^"\\]{1,512})("|\Z)', re.IGNORECASE)
+_COUNT = re.compile(r"(?:prompt|input)[._-]?tokens?|tokens?(?:[._-]?count)?[._-](?:prompt|input|in\b)", re.IGNORECASE)
+_MOST_DIGITS = 15
+_SHORT = 256
+"""No name of a model is longer."""
+
+
+class HiddenCalls:
+    """Looks for them, for one incident; `over` is the lowest threshold, exceeded strictly."""
+
+    def __init__(self, reader: ModelReader, over: int) -> None:
+        self._reader, self._over = reader, over
+        self._kinds: dict[str, tuple[Term, ...]] = {}
+
+    def is_framing(self, extractor: Extractor, value: Any) -> bool:
+        """Whether a unit is no request of its own, and nothing in it says that it may be one."""
+        if not extractor.is_framing(value):
+            return False
+        if extractor.format.view != "otlp" or type(value) is not dict or self._is_of_a_kind(extractor.format, value):
+            return True
+        return not any(self._tells(k, v) for k, v in value.items())
+
+    def _is_of_a_kind(self, fmt: Format, value: Any) -> bool:
+        """Whether a span says of itself that it is something else than a request, such as a tool or a chain."""
+        if fmt.name not in self._kinds:
+            self._kinds[fmt.name] = tuple(t for terms in compile_terms(fmt.requests) for t in terms if not t.wanted)
+        kinds = self._kinds[fmt.name]
+        return not kinds or not all(term.holds(value) for term in kinds)
+
+    def _tells(self, key: str, value: Any) -> bool:
+        if type(value) is str and len(value) <= _SHORT and self._reader.is_named(value):
+            return True
+        return _COUNT.search(key) is not None and _amount(value) > self._over
+
+    def unread(self, value: Any, data: bytes | None) -> bytes | None:
+        """The bytes of a unit of no format that may hold a call, None where it cannot. A row of a table is read as JSON."""
+        text = data if data is not None and data.lstrip()[:1] in (b"{", b"[") else encoded(value)
+        return (data or text) if may_hold_call(text) and self._reader.mentions(text) else None
+
+    def beside(self, extractor: Extractor, value: Any, data: bytes | None, place: Sequence[str | None]) -> Any:
+        """The value of a record of another model where it names the affected one too, else None.
+
+        What cannot be read as one value is unknown in it, so that no count is taken from there. `place`: its provider and
+        its host.
+        """
+        if type(value) is not dict:
+            return None
+
+        def may_be(name: Any) -> bool:
+            if type(name) is not str or len(name) > _SHORT or not self._reader.is_named(name):
+                return False
+            return self._reader.read(name, *place, provider_serves=extractor.format.provider_serves) is not False
+
+        hiding = {k for k in extractor.roots if any(self._names(text, may_be) for text in _texts(value.get(k)))}
+        if hiding:
+            return {k: None if k in hiding else v for k, v in value.items()}
+        viewed = extractor.format.view == "otlp" and (data is None or self._reader.mentions(data))
+        return value if viewed and any(map(may_be, value.values())) else None
+
+    def _names(self, text: str, may_be: Callable[[str], bool]) -> bool:
+        """Whether a text that cannot be read as one value may name the affected model as that of a call."""
+        whole = text.lstrip()[:1] in ("{", "[") and text.rstrip()[-1:] in ("}", "]") and embedded(text) is not None
+        found = () if whole else _NAME.findall(text)
+        return any(may_be(n) if end else self._reader.mentions(n.encode()) for n, end in found)
+
+
+def _texts(held: Any) -> Iterator[str]:
+    """The texts under a key in which paths of a format may go on."""
+    for text in held.values() if type(held) is dict else (held,):
+        if type(text) is str and (text.lstrip()[:1] in ("{", "[") or "data:" in text[:4096]):
+            yield text
+
+
+def _amount(value: Any) -> int:
+    """A count, 0 where a value is none."""
+    text = str(value)
+    return int(text) if type(value) in (int, str) and len(text) <= _MOST_DIGITS and text.isascii() and text.isdigit() else 0
