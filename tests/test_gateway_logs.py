@@ -445,6 +445,7 @@ def test_chatter_of_the_proxy_console_is_framing_and_access_lines_are_records(tm
 DAILY = [
     ("litellm-daily", {"results": [{"date": "2026-09-02", "metrics": {"api_requests": 2, "prompt_tokens": 9}}]}),
     ("openrouter-daily", {"data": [{"date": "2026-09-02", "model_permaslug": MODEL, "requests": 2, "prompt_tokens": 9}]}),
+    ("app-sums", {"results": [{"day": "2026-09-02", "model": MODEL, "request_count": 2, "input_tokens": 1_405_000}]}),
 ]
 
 

@@ -422,6 +422,30 @@ def test_sums_stand_in_for_the_days_that_a_log_lacks(tmp_path: Path) -> None:
     assert check(log, groups)["verdict"] == "undetermined"
 
 
+@pytest.mark.parametrize(
+    ("header", "rows", "cleared"),
+    [
+        ("day", [(day,) for day in DAYS], True),
+        ("date", [(f"{day}T00:00:00Z",) for day in DAYS], True),
+        ("hour", [(f"{day}T{hour:02}:00:00Z",) for day in DAYS for hour in range(24)], True),
+        # One hour of a day is not the day, and the time of a sum of a month is not known.
+        ("date,hour", [(day, 8) for day in DAYS], False),
+        ("date", [(f"{day}T08:00:00Z",) for day in DAYS], False),
+        ("month", [("2026-08",), ("2026-09",)], False),
+    ],
+)
+def test_a_report_that_counts_requests_is_read_as_sums(
+    tmp_path: Path, header: str, rows: list[tuple[Any, ...]], *, cleared: bool
+) -> None:
+    path = tmp_path / "report.csv"
+    told = "".join(f"{','.join(map(str, row))},{MODEL},9,500000\n" for row in rows)
+    path.write_text(f"{header},model,requests,input_tokens\n{told}")
+    summary = check(path, timezones=((None, "UTC"),))
+    assert summary["inputs"][0]["format"] == "app-sums"
+    assert summary["estimate"]["aggregates"][0]["window_cleared"] is cleared
+    assert summary["responses"]["upper"] == 0
+
+
 def test_any_csv_of_sums_is_read_by_a_mapping(tmp_path: Path) -> None:
     mapping = tmp_path / "mapping.toml"
     mapping.write_text(

@@ -13,6 +13,7 @@ from kvforensics.formats import (
     app_json,
     app_json_anthropic,
     app_json_uncertain,
+    app_sums,
     azure_apim_llm,
     azure_openai,
     bedrock,
@@ -128,6 +129,7 @@ _RANKED = (
     openai_responses,
     openai_chat,
     http_dump,
+    app_sums,
     app_json_anthropic,
     app_json_uncertain,
     app_json,
@@ -155,7 +157,7 @@ _GROUPS = {
     ),
     "Dumps of calls and home-made logs": (
         openai_chat, openai_responses, openai_batch, anthropic_messages, anthropic_batch, http_dump, app_json,
-        app_json_anthropic, app_json_uncertain,
+        app_json_anthropic, app_json_uncertain, app_sums,
     ),
 }  # fmt: skip
 
