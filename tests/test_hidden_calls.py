@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from kvforensics.case import Case, CheckOptions, CheckResult
-from spans import Json, chat, export, http, span
+from spans import START, Json, chat, export, http, listed, span
 from spans import lines as requests
 
 MODEL = "@cf/zai-org/glm-5.3"
@@ -154,3 +154,35 @@ def test_a_span_of_no_kind_is_left_open_where_it_names_the_model_or_counts_a_lon
     path = tmp_path / "spans.jsonl"
     path.write_text(requests(*around, export(*spans)), encoding="utf-8")
     assert [disposition for _, disposition, _ in flagged(check(path))] == expected
+
+
+def logged(number: int, body: Json | str, **attributes: Any) -> Json:
+    """A log record of OpenTelemetry."""
+    held = {"stringValue": body} if isinstance(body, str) else {"kvlistValue": {"values": listed(body)}}
+    return {"timeUnixNano": str(START + number), "severityText": "INFO", "body": held, "attributes": listed(attributes)}
+
+
+def logs(*records: Json) -> Json:
+    return {"resourceLogs": [{"resource": {}, "scopeLogs": [{"scope": {}, "logRecords": list(records)}]}]}
+
+
+HEALTH = [logged(n, "GET /healthz 200") for n in range(9)]
+LOG_RECORDS: dict[str, tuple[list[Json], list[str], int]] = {
+    "a call as text": ([logs(*HEALTH, logged(9, body(MODEL, 700_000)))], ["possible"], 0),
+    "a cut call": ([logs(*HEALTH), logs(logged(9, body(MODEL, 700_000)[:-1]))], [], 1),
+    "a cut call beside spans": ([export(chat(1, 5)), logs(logged(9, body(MODEL, 700_000)[:-1]))], [], 1),
+    "a call as a map": ([logs(*HEALTH, logged(9, {"model": MODEL, "prompt_tokens": 700_000}))], ["possible"], 0),
+    "attributes": ([logs(*HEALTH, logged(9, "answered", model=MODEL, prompt_tokens=700_000))], ["possible"], 0),
+    "a line that names it": ([logs(*HEALTH, logged(9, f"about {MODEL}"))], [], 1),
+    "another line": ([logs(*HEALTH, logged(9, "about glm-5.2"))], [], 0),
+}
+
+
+@pytest.mark.parametrize("name", LOG_RECORDS)
+def test_a_call_that_a_log_record_of_opentelemetry_keeps_is_no_framing(tmp_path: Path, name: str) -> None:
+    documents, expected, rejects = LOG_RECORDS[name]
+    path = tmp_path / "logs.jsonl"
+    path.write_text(requests(*documents), encoding="utf-8")
+    result = check(path)
+    assert [disposition for _, disposition, _ in flagged(result)] == expected
+    assert result.summary["ledger"]["rejected"] == rejects

@@ -7,6 +7,7 @@ the counts behind them.
 from __future__ import annotations
 
 import io
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,6 +29,7 @@ from kvforensics.wrapper_spec import Wrapper
 
 HEAD_BYTES = 1 << 20
 LONG_HEAD_BYTES = 16 << 20
+_TELLING = re.compile(r"model|tokens?|gen_ai|llm", re.IGNORECASE)
 SAMPLE_RECORDS = 200
 
 
@@ -124,9 +126,18 @@ def _span_lines_plan(text: bytes, newline: bytes, formats: Sequence[Format], *, 
         if len(records) >= SAMPLE_RECORDS:
             break
     spans = [f for f in formats if f.view == "otlp"]
+    if _are_log_lines(records, spans):
+        return []
     plan = _plan("lines", records[:SAMPLE_RECORDS], spans, ("lines",), newline=newline)
     home = tuple(f for f in formats if f.name.startswith("app-json"))
     return [replace(plan, formats=(*plan.formats, *home), first_is_record=True)] if plan else []
+
+
+def _are_log_lines(records: Sequence[Any], formats: Sequence[Format]) -> bool:
+    """Whether all of these are log records of which no attribute is about a model: then the lines in them may be."""
+    viewed = any(f.view == "otlp" for f in formats)
+    logs = viewed and all(type(r) is dict and type(r.get("span")) is dict and "body" in r["span"] for r in records)
+    return logs and bool(records) and not any(_TELLING.search(key) for r in records for key in r)
 
 
 def _seen(lines: Sequence[bytes]) -> int:
@@ -147,6 +158,9 @@ def _document_plans(text: bytes, formats: Sequence[Format]) -> list[Plan]:
             other = units != given
             records = [view(views, value, context)[0] for value, context in sample if not (other and tells_a_call(context))]
             plan = _plan("json", records, here, ("json",), seen=seen, units=units)
+            if plan and _are_log_lines(records, here):
+                # What a wrapper finds in the lines is more, however little it is.
+                plan = replace(plan, counts=tuple((name, 0) for name, _ in plan.counts))
             if plan:
                 plans.append(replace(plan, other_form=other))
     return plans

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from kvforensics.kept_calls import may_hold_call
-from kvforensics.layer import encoded
+from kvforensics.layer import encoded, is_fragment
 from kvforensics.model_id import ModelReader
 from kvforensics.paths import embedded
 from kvforensics.raw import Extractor
 from kvforensics.spec import Format
 from kvforensics.terms import Term, compile_terms
+from kvforensics.views import attribute
 
 UNKNOWN = "unknown_record"
 """The reason of an object that no format fits but that may hold a call on the affected model, in a shape not known."""
@@ -57,8 +58,14 @@ class HiddenCalls:
             return True
         return _COUNT.search(key) is not None and _amount(value) > self._over
 
-    def unread(self, value: Any, data: bytes | None) -> bytes | None:
-        """The bytes of a unit of no format that may hold a call, None where it cannot. A row of a table is read as JSON."""
+    def unread(self, extractor: Extractor | None, value: Any, data: bytes | None) -> bytes | None:
+        """The bytes of a unit that is no record and may hold a call, None where it cannot.
+
+        What is of a format says what it is, but for a log record around a line. A row of a table is read as JSON.
+        """
+        if extractor is not None:
+            text = _line_in(value) if extractor.format.view == "otlp" else b""
+            return (data or text) if is_fragment(text) and self._reader.mentions(text) else None
         text = data if data is not None and data.lstrip()[:1] in (b"{", b"[") else encoded(value)
         return (data or text) if may_hold_call(text) and self._reader.mentions(text) else None
 
@@ -87,6 +94,13 @@ class HiddenCalls:
         whole = text.lstrip()[:1] in ("{", "[") and text.rstrip()[-1:] in ("}", "]") and embedded(text) is not None
         found = () if whole else _NAME.findall(text)
         return any(may_be(n) if end else self._reader.mentions(n.encode()) for n, end in found)
+
+
+def _line_in(value: Any) -> bytes:
+    """The line that a log record of OpenTelemetry keeps."""
+    span = value.get("span") if type(value) is dict else None
+    body = attribute(span.get("body")) if type(span) is dict else None
+    return body.encode("utf-8", "replace") if type(body) is str else b""
 
 
 def _texts(held: Any) -> Iterator[str]:

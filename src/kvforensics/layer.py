@@ -241,6 +241,11 @@ def _text(message: bytes) -> str:
     return message.decode("utf-8", "replace")
 
 
+def is_fragment(data: bytes) -> bool:
+    """Whether text looks like a part of a JSON record."""
+    return b'":' in data or b'", "' in data or b'","' in data
+
+
 def encoded(value: Any) -> bytes:
     """A decoded value as JSON again."""
     return msgspec.json.encode(value)

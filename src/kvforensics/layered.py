@@ -15,7 +15,7 @@ import polars as pl
 from kvforensics.decode import decode_unit
 from kvforensics.framing import Block
 from kvforensics.lane import Near
-from kvforensics.layer import outer_slots
+from kvforensics.layer import is_fragment, outer_slots
 from kvforensics.made_once import FirstMatch, first_match
 from kvforensics.model_id import ModelReader
 from kvforensics.paths import text_of
@@ -198,11 +198,6 @@ def behind_text(data: bytes) -> tuple[Any, bytes] | None:
     inner = data[start:]
     decoded = decode_unit(inner)
     return (decoded.value, inner) if decoded.reject is None and decoded.value else None
-
-
-def is_fragment(data: bytes) -> bool:
-    """Whether text looks like a part of a JSON record."""
-    return b'":' in data or b'", "' in data or b'","' in data
 
 
 def fill_times(raw: pl.DataFrame, layers: Sequence[Layers]) -> pl.DataFrame:

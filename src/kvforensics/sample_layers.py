@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kvforensics.layered import behind_text, is_fragment, looks_like
+from kvforensics.layer import is_fragment
+from kvforensics.layered import behind_text, looks_like
 from kvforensics.made_once import FirstMatch, extractor_of, first_match
 from kvforensics.peel import Kind, Peeled, Peeler
 from kvforensics.spec import Format

@@ -111,6 +111,9 @@ def _otlp(value: dict[str, Any], context: Sequence[bytes]) -> Seen | None:
         other = as_otlp(value)
         return None if other is None else _otlp(other, context)
     found, reasons = attributes(value.get("attributes"))
+    body = attribute(value.get("body"))
+    if type(body) is dict:
+        found = {**body, **found}
     own = {_SNAKE.get(k, k): v for k, v in value.items() if k != "attributes"}
     for key in _IDS:
         if key in own:
