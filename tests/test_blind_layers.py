@@ -58,6 +58,20 @@ def loki(lines: Iterable[Line]) -> str:
     return "".join(json.dumps({"labels": {}, "line": m, "timestamp": f"{at:%FT%TZ}"}) + "\n" for at, m in lines)
 
 
+def splunk(lines: Iterable[Line]) -> str:
+    return "".join(json.dumps({"preview": False, "result": {"_time": f"{at:%FT%TZ}", "_raw": m}}) + "\n" for at, m in lines)
+
+
+def trace_events(lines: Iterable[Line]) -> str:
+    shown = [{"EventTimestampMs": int(at.timestamp() * 1000), "Logs": [{"Message": [m]}]} for at, m in lines]
+    return "".join(json.dumps({"Outcome": "ok", "ScriptName": "s", **event}) + "\n" for event in shown)
+
+
+def observability(lines: Iterable[Line]) -> str:
+    events = [{"timestamp": int(at.timestamp() * 1000), "source": m, "$workers": {"scriptName": "s"}} for at, m in lines]
+    return json.dumps({"success": True, "result": {"events": {"events": events}}})
+
+
 def journal(lines: Iterable[tuple[dt.datetime, str | None]]) -> str:
     return "".join(
         json.dumps({"__REALTIME_TIMESTAMP": str(int(at.timestamp() * 1e6)), "MESSAGE": m}) + "\n" for at, m in lines
@@ -72,7 +86,8 @@ def journal(lines: Iterable[tuple[dt.datetime, str | None]]) -> str:
         (insights((t, app(t)) for t in TIMES), "undetermined"),
         (journal((t, app(t)) for t in TIMES), "not_exposed"),
         (journal([*((t, app(t)) for t in TIMES * 4), (TIMES[9], None)]), "undetermined"),
-        *((layer((t, app(t)) for t in TIMES), "undetermined") for layer in (cloudwatch, datadog, loki)),
+        *((layer((t, app(t)) for t in TIMES), "undetermined") for layer in (cloudwatch, datadog, loki, splunk)),
+        *((layer((t, app(t)) for t in TIMES), "undetermined") for layer in (trace_events, observability)),
         *((layer((t, access(t)) for t in TIMES), "not_exposed") for layer in (cloudwatch, datadog, loki)),
     ],
 )

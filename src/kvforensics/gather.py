@@ -16,6 +16,7 @@ from kvforensics.bucket import joined
 from kvforensics.child_status import add_statuses
 from kvforensics.coverage import LogCoverage
 from kvforensics.families import settle
+from kvforensics.formats import all_formats
 from kvforensics.observed import InputReport, Seen, activity_of, coverage_of, presence_of
 from kvforensics.piece import EMPTY
 from kvforensics.plan import Plan
@@ -126,7 +127,8 @@ def _moved(table: pa.Table, lines: int) -> pa.Table:
 def gather(states: Sequence[SourceState], spool: Spool) -> Ingested:
     """All sources together; a ledger that does not add up makes its source broken evidence."""
     inputs, warnings = [], []
-    known = {f.name: f for s in states if s.plan for f in s.plan.formats}
+    # A layer that is a log of its own has a format of its name, also where all of its units turned out to be calls.
+    known = {f.name: f for f in (*all_formats(), *(f for s in states if s.plan for f in s.plan.formats))}
     for state in states:
         t, source = state.tally, state.source
         if t.problem:

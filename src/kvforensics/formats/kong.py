@@ -14,7 +14,7 @@ FORMAT = Format(
     containers=("lines", "json"),
     signature=(
         ("started_at", "request.uri", "response.status"), ("started_at", "latencies", "request"),
-        ("ai", "latencies", "request"),
+        ("ai", "latencies", "request"), ("ai", "started_at", "response.status"),
     ),
     fields={
         "record_id": ("request.id",),

@@ -15,7 +15,7 @@ WRAPPER = Wrapper(
     fields={"stamp": ("result._time", "_time"), "node": ("result.host", "host")},
     framing=(("preview", "true"),),
     blind_spots=(
-        BlindSpot("truncate", "Events are cut at the source type's TRUNCATE (10,000 bytes unless set)."),
+        BlindSpot("truncate", "Events are cut at the source type's TRUNCATE (10,000 bytes unless set).", hides_long=True),
         BlindSpot("result_limit", "A search returns only so many events; compare the count with the index."),
     ),
     export=("Search the index, then export as JSON (CSV and XML are read too) with all fields, without previews.",),
