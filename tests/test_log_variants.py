@@ -510,10 +510,29 @@ def _call_span(n: int, requested: str, answered: str | None, tokens: int) -> dic
     return {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
 
 
+def _message(n: int, requested: str, answered: str | None, tokens: int) -> dict[str, Any]:
+    usage = {"input_tokens": tokens, "cache_read_input_tokens": 0, "output_tokens": 5}
+    body = {"id": f"msg_{n}", "type": "message", "role": "assistant", "model": answered, "content": [], "usage": usage}
+    return {"ts": "2026-09-02T08:41:12Z", "request": {"model": requested}, "status": 200, "response": body}
+
+
+def _helicone(n: int, requested: str, answered: str | None, tokens: int) -> dict[str, Any]:
+    none = {"prompt_cache_read_tokens": 0, "prompt_cache_write_tokens": 0}
+    return helicone(tokens, request_id=f"h{n}", request_model=requested, response_model=answered, **none)
+
+
+def _kong(n: int, requested: str, answered: str | None, tokens: int) -> dict[str, Any]:
+    meta = {"request_model": requested, "response_model": answered, "provider_name": "openai"}
+    return {
+        "started_at": 1_788_338_472_000, "request": {"id": f"k{n}"}, "response": {"status": 200},
+        "ai": {"proxy": {"usage": {"prompt_tokens": tokens}, "meta": meta}},
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "made",
-    [partial(_dump, text=False), partial(_dump, text=True), _portkey, _call_span],
-    ids=["dump", "text", "portkey", "span"],
+    [partial(_dump, text=False), partial(_dump, text=True), _portkey, _call_span, _message, _helicone, _kong],
+    ids=["dump", "text", "portkey", "span", "message", "helicone", "kong"],
 )
 @pytest.mark.parametrize("keep_all", [False, True])
 def test_an_answer_of_the_affected_model_to_a_request_for_another_one_leaves_it_open(

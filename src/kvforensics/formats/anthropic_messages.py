@@ -27,9 +27,10 @@ FORMAT = Format(
         "stamp": ("~timestamp", "ts", "time", "~created_at", "~logged_at"),
         "duration": ("~duration_ms|ms", "~latency_ms|ms", "~elapsed_ms|ms", "~duration_s|s", "~latency_s|s"),
         "model": (
-            "response.model", "request.model", "response.body.model", "request.body.model", "response_body.model",
+            "request.model", "request.body.model", "response.model", "response.body.model", "response_body.model",
             "model",
         ),
+        "answer_model": ("response.model", "response.body.model", "response_body.model"),
         "provider": ("provider",),
         "host": ("~base_url", "~api_base", "url", "request.url"),
         "prompt": ("response.**.usage.input_tokens", "response_body.**.usage.input_tokens", "usage.input_tokens"),

@@ -15,6 +15,7 @@ FORMAT = Format(
     units=("[]", ""),
     signature=(
         ("schemaType", "modelId", "requestId", "operation"), ("schemaType", "timestamp", "modelId", "accountId"),
+        ("schemaType", "timestamp", "modelId", "input"),
     ),
     fields={
         "record_id": ("requestId",),

@@ -23,8 +23,9 @@ FORMAT = Format(
         "start": ("request_created_at",),
         "end": ("response_created_at",),
         "duration": ("delay_ms",),
+        "answer_model": ("response_model",),
         "model": (
-            "response_model", "request_model", "model", "request_body.model", "model_override",
+            "request_model", "response_model", "model", "request_body.model", "model_override",
             # Exports with bodies double their quotes.
             r"request_body|/^\s*\{\s*[\\\"]{2,}model[\\\"]{2,}\s*:\s*[\\\"]{2,}([^\\\"]+)/",
         ),

@@ -24,6 +24,7 @@ FORMAT = Format(
             "ai.proxy.meta.request_model", "ai.ai-proxy.meta.request_model", "ai.ai-proxy-advanced.meta.request_model",
             "ai.**.meta.request_model", "ai.**.meta.response_model", "upstream_uri", "request.uri",
         ),
+        "answer_model": ("ai.**.meta.response_model",),
         "provider": ("ai.proxy.meta.provider_name", "ai.ai-proxy.meta.provider_name", "ai.**.meta.provider_name"),
         "prompt": (
             "ai.proxy.usage.prompt_tokens", "ai.ai-proxy.usage.prompt_tokens", "ai.ai-proxy.usage.prompt_token",

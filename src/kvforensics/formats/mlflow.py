@@ -28,6 +28,7 @@ FORMAT = Format(
         "model": ("attributes.mlflow.llm.model", "attributes.gen_ai.request.model",
                   "attributes.mlflow.spanInputs.model", "attributes.model", "attributes.model_name",
                   "attributes.mlflow.spanOutputs.model"),
+        "answer_model": ("attributes.mlflow.spanOutputs.model",),
         "provider": ("attributes.mlflow.llm.provider", "attributes.gen_ai.provider.name"),
         "host": ("attributes.base_url", "attributes.server.address"),
         "prompt": ("attributes.mlflow.chat.tokenUsage.input_tokens", "attributes.gen_ai.usage.input_tokens",
