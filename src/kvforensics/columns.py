@@ -157,6 +157,8 @@ class Columns:
                 if holds is None:
                     break
             yes = either(yes, both(holds, without(doubt, frame)))
+            if yes is not None and yes.all():
+                return yes, None
             unsure = either(unsure, both(holds, doubt))
         return yes, both(unsure, without(yes, frame))
 

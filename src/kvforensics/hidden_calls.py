@@ -36,6 +36,7 @@ class HiddenCalls:
 
     def __init__(self, reader: ModelReader, over: int) -> None:
         self._reader, self._over = reader, over
+        self._marks = tuple(mark.decode() for mark in reader.marks)
         self._kinds: dict[str, tuple[Term, ...]] = {}
 
     def is_framing(self, extractor: Extractor, value: Any) -> bool:
@@ -83,7 +84,8 @@ class HiddenCalls:
                 return False
             return self._reader.read(name, *place, provider_serves=extractor.format.provider_serves) is not False
 
-        hiding = {k for k in extractor.roots if any(self._names(text, may_be) for text in _texts(value.get(k)))}
+        texts = [(k, text) for k in extractor.roots if k in value for text in _texts(value[k])]
+        hiding = {k for k, text in texts if self._names(text, may_be)}
         if hiding:
             return {k: None if k in hiding else v for k, v in value.items()}
         viewed = extractor.format.view == "otlp" and (data is None or self._reader.mentions(data))
@@ -91,7 +93,10 @@ class HiddenCalls:
 
     def _names(self, text: str, may_be: Callable[[str], bool]) -> bool:
         """Whether a text that cannot be read as one value may name the affected model as that of a call."""
-        whole = text.lstrip()[:1] in ("{", "[") and text.rstrip()[-1:] in ("}", "]") and embedded(text) is not None
+        cut = text.rstrip()[-1:] not in ("}", "]")
+        if not cut and not any(mark in text for mark in self._marks):
+            return False
+        whole = not cut and text.lstrip()[:1] in ("{", "[") and embedded(text) is not None
         found = () if whole else _NAME.findall(text)
         return any(may_be(n) if end else self._reader.mentions(n.encode()) for n, end in found)
 
