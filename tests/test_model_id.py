@@ -97,7 +97,9 @@ def test_a_prefix_names_the_incident_s_provider_or_nothing() -> None:
 @pytest.mark.parametrize(
     "model",
     [None, "", "  ", "/", "dynamic/long-context", "big-context", "openai/big-context", "default", "/v1/chat/completions",
-     "https://llm.example.com/v1/chat/completions", "z-ai/glm-5.3:free"],
+     "https://llm.example.com/v1/chat/completions", "z-ai/glm-5.3:free", '"@cf/zai-org/glm-5.3"', "['@cf/zai-org/glm-5.3']",
+     "@cf/zai-org/glm-5.3@latest", "@cf/zai-org/glm-5.3 (workers-ai)", "zai:glm-5.3", "glm-5-3", "GLM 5.3", "glm5.3",
+     "workers-ai/@cf/zai-org/glm-5.3/chat", "@cf/zai-org/glm-5.3, gpt-5.2"],
 )  # fmt: skip
 def test_no_model_a_route_an_alias_or_a_path_without_model_is_open_unless_the_call_went_elsewhere(
     model: str | None,

@@ -46,6 +46,9 @@ class ModelReader:
     def __init__(self, incident: Incident) -> None:
         self._ids = tuple(_segments(i) for i in incident.model_ids)
         self._names = frozenset(n.casefold() for n in incident.model_names)
+        self._folded = frozenset(map(_fold, self._names))
+        held = "|".join(re.escape(t.casefold()) for t in (*incident.model_ids, *incident.model_names))
+        self._held = re.compile(rf"(?<![a-z0-9._-])(?:{held})(?![a-z0-9_]|[.-][a-z0-9])")
         self._providers = frozenset(_fold(p) for p in incident.providers)
         self._others = frozenset(_fold(p) for p in incident.other_providers)
         self._hosts, self._other_hosts = incident.hosts, incident.other_hosts
@@ -131,6 +134,8 @@ class ModelReader:
             return _Kind.OTHER if shown and not inside else _Kind.HIDDEN
         if parts[0] == "dynamic":
             return _Kind.HIDDEN
+        if _fold(parts[-1]) in self._folded or self._held.search("/".join(parts)[:CACHED_LENGTH]) is not None:
+            return _Kind.HIDDEN  # written without its marks, or inside quotes, a list, a version
         return _Kind.HIDDEN if _may_be_alias(parts) else _Kind.OTHER
 
     def _equals(self, parts: tuple[str, ...]) -> _Kind | None:
