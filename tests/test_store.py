@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -79,6 +81,13 @@ def test_the_configuration_stays_locked() -> None:
     assert found == {
         "enable_external_access": False, "lock_configuration": True, "TimeZone": "UTC", "autoload_known_extensions": False,
     }  # fmt: skip
+
+
+def test_nothing_is_drawn_on_standard_output_where_the_program_looks_interactive() -> None:
+    asked = "SELECT current_setting('enable_progress_bar') AS v"
+    program = f'from kvforensics.store import Store; print(Store().select("{asked}").to_pylist())'
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True)
+    assert done.stdout == "[{'v': False}]\n"
 
 
 def test_a_spool_folder_with_a_quote_in_its_name_works(tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ Value = str | int | float | bool | None
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 # The order matters: where it may spill comes before external access ends, and the lock comes last.
 _TIGHTEN = (
+    # It would be written to standard output, which carries the answer only, once a query takes two seconds.
+    "SET enable_progress_bar = false",
     "SET TimeZone = 'UTC'",
     "SET autoinstall_known_extensions = false",
     "SET autoload_known_extensions = false",
