@@ -6,6 +6,7 @@ import io
 import json
 import re
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -215,9 +216,16 @@ def test_the_lane_finds_what_a_close_look_finds(
     assert quick == slow
 
 
+BESIDE: list[dict[str, Any]] = [{}, {"level": 30}, {"id": "a", "model": OTHER}, {"ingestionTime": 3}, {"msg": "x"}]
+"""What may be beside a message: some of it makes the object a record itself, or of another layer."""
+
+
 @pytest.mark.parametrize("name", ["app-json", "openai-chat", "http-dump", "litellm-standard-payload"])
 @FEW
-@given(lines=DRAWN, wrapper=st.sampled_from(["docker", "cri", "message"]), keep=st.sampled_from(["open", "on-model"]))
+@given(
+    lines=DRAWN, wrapper=st.sampled_from(["docker", "cri", "message", "journald"]),
+    keep=st.sampled_from(["open", "on-model"]),
+)  # fmt: skip
 def test_the_lane_finds_the_same_inside_wrappers(
     monkeypatch: pytest.MonkeyPatch, name: str, lines: Any, wrapper: str, keep: Keep
 ) -> None:
@@ -226,7 +234,12 @@ def test_the_lane_finds_the_same_inside_wrappers(
     around = {
         "docker": [json.dumps({"log": t + "\n", "stream": "stdout", "time": at}) for at, t in zip(times, texts, strict=True)],
         "cri": [f"{at} stdout F {t}" for at, t in zip(times, texts, strict=True)],
-        "message": [json.dumps({"timestamp": at, "message": t}) for at, t in zip(times, texts, strict=True)],
+        "message": [
+            json.dumps({"timestamp": at, **more, "message": t}) for at, t, more in zip(times, texts, cycle(BESIDE))
+        ],
+        "journald": [
+            json.dumps({"__REALTIME_TIMESTAMP": f"178833847202700{i}", "MESSAGE": t}) for i, t in enumerate(texts)
+        ],
     }[wrapper]
     data = "".join(line + "\n" for line in around).encode()
     plans = ranked_plans(data, all_formats(), whole=True, wrappers=all_wrappers())
@@ -266,6 +279,7 @@ AROUND = {
     "cri": "2026-09-02T08:41:00.5Z stdout F {line}",
     "docker-json": '{{"log":{text},"stream":"stdout","time":"2026-09-02T08:41:00.5Z"}}',
     "journald": '{{"__CURSOR":"a","__REALTIME_TIMESTAMP":"1788338472027000","MESSAGE":{text}}}',
+    "json-message": '{{"level":30,"time":"2026-09-02T08:41:00.5Z","msg":{text}}}',
     "splunk": '{{"preview":false,"offset":1,"result":{{"_raw":{text}}}}}',
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,8 @@ from kvforensics.spec import ID_KINDS
 from kvforensics.wrapper_spec import Wrapper
 
 Path = tuple[str, ...]
+Signature = tuple[tuple[tuple[Path, bool], ...], ...]
+"""Alternatives of paths that must be there, or must not."""
 CALL_NAMES = frozenset(("model", "model_id", "modelid", "model_name", "modelname", "usage"))
 SAMPLE = 1 << 16
 _COLOURS = re.compile(rb"\x1b\[[0-9;?]*[ -/]*[@-~]")
@@ -38,9 +40,8 @@ class Layer:
         self._holds = wrapper.holds.encode()
         self.signature = tuple(tuple(_term(t) for t in terms) for terms in wrapper.signature)
         self._plain = _keys_of(self.signature)
-        self._heads = [[_heads(steps) for steps, wanted in terms if wanted] for terms in self.signature]
-        heads = frozenset[str]().union(*(names for each in self._heads for names in each))
-        self.takes_lists = wrapper.pairs is not None or any(key[0] == "[" for key in heads)
+        heads = {steps[0] for terms in self.signature for steps, wanted in terms if wanted}
+        self.takes_lists = wrapper.pairs is not None or any(head[0] == "[" for head in heads)
         self._messages = tuple(compile_path(p) for p in wrapper.message)
         self._bodies = tuple(compile_path(p) for p in wrapper.body)
         self._stream = tuple(compile_path(p) for p in wrapper.stream)
@@ -65,9 +66,7 @@ class Layer:
 
     def may_match(self, value: dict[str, Any]) -> bool:
         """Whether an object with the keys of this one may be of this layer."""
-        if self._plain is not None:
-            return self.matches(value)
-        return any(not any(names.isdisjoint(value) for names in each) for each in self._heads)
+        return self.matches(value) if self._plain is not None else may_meet(self.signature, value.keys())
 
     def of_list(self, values: list[Any]) -> Any:
         """A list as the layer sees it."""
@@ -120,7 +119,7 @@ class Layer:
 class Signs:
     """What an object must have to be in one of some layers: all of one alternative, as in the signature of a layer."""
 
-    signature: tuple[tuple[tuple[Path, bool], ...], ...]
+    signature: Signature
 
 
 def fewest_signs(wrappers: Sequence[Wrapper], lines: bytes) -> list[tuple[Signs, bool]]:
@@ -148,6 +147,19 @@ def _fewest(alternatives: list[tuple[Path, ...]], sample: bytes) -> Iterator[tup
         found = forced[0] if forced else (max(counts, key=lambda steps: counts[steps]),)
         yield found
         alternatives = [paths for paths in alternatives if not set(found) <= set(paths)]
+
+
+def may_meet(signature: Signature, keys: Container[str]) -> bool:
+    """Whether an object with some of these keys may meet a signature, whatever its values are."""
+    return any(all(_may_lead(steps, keys) for steps, wanted in terms if wanted) for terms in signature)
+
+
+def _may_lead(steps: Path, keys: Container[str]) -> bool:
+    """Whether a path may lead to something: by its first key, by one that spells it flat with dots, or by a search."""
+    if steps[0][0] in "~*":
+        return True
+    flat = (".".join(steps[:n]) for n in range(1, len(steps) + 1))
+    return steps[0].split(".")[0] in keys or any(name in keys for name in flat)
 
 
 def outer_slots(layers: Sequence[tuple[Layer, Any]]) -> dict[str, tuple[Any, str]]:
@@ -253,11 +265,6 @@ def encoded(value: Any) -> bytes:
 
 def _term(term: str) -> tuple[Path, bool]:
     return (compile_path(term[1:]), False) if term.startswith("!") else (compile_path(term), True)
-
-
-def _heads(steps: Path) -> frozenset[str]:
-    """The keys with which a path may begin, some of them flat with dots."""
-    return frozenset((steps[0].split(".")[0], *(".".join(steps[:n]) for n in range(1, len(steps) + 1))))
 
 
 def _keys_of(signature: Sequence[Sequence[tuple[Path, bool]]]) -> list[tuple[frozenset[str], frozenset[str]]] | None:

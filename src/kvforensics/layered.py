@@ -20,7 +20,8 @@ from kvforensics.made_once import FirstMatch, first_match
 from kvforensics.model_id import ModelReader
 from kvforensics.paths import text_of
 from kvforensics.peel import Kind, Layers, Peeled, Peeler, Place
-from kvforensics.peel_batch import BatchPeeler, Inner
+from kvforensics.peel_batch import BatchPeeler
+from kvforensics.peel_lines import Inner
 from kvforensics.raw import Extractor
 from kvforensics.slot_text import microseconds, tags
 from kvforensics.spec import Format
@@ -80,7 +81,8 @@ class Layered:
             Peeler(wrappers, looks_like(first_match(extractors)), reader.mentions, newline) for _ in range(2)
         )
         self._text = TextReader([e.format for e in extractors])
-        self._batch = BatchPeeler.for_wrappers([w for w in wrappers if w.name in only])
+        products = [e.signature for e in extractors if not (e.format.pattern or _is_home_made(e.format))]
+        self._batch = BatchPeeler.among(wrappers, only, products)
         self._texts: list[Peeled] = []
         self._size = 0
 
@@ -183,10 +185,14 @@ def looks_like(first: FirstMatch) -> Callable[[Any], int]:
         # The same value is often asked twice, and telling what it looks like goes through all of it.
         if value is not last[0]:
             found = first(value)
-            last = value, 0 if found is None else 1 if found.format.name.startswith("app-json") else 2
+            last = value, 0 if found is None else 1 if _is_home_made(found.format) else 2
         return last[1]
 
     return looks
+
+
+def _is_home_made(fmt: Format) -> bool:
+    return fmt.name.startswith("app-json")
 
 
 def behind_text(data: bytes) -> tuple[Any, bytes] | None:

@@ -19,7 +19,7 @@ from kvforensics.layered import Found, Layered
 from kvforensics.model_id import ModelReader
 from kvforensics.openings import Event, Openings
 from kvforensics.peel import EXCERPT, LEFT_OUT
-from kvforensics.peel_batch import Inner
+from kvforensics.peel_lines import Inner
 from kvforensics.raw import Extractor
 from kvforensics.scanned import Scanned, Setting, Tally
 from kvforensics.sieve import Held, Sieve
