@@ -28,6 +28,8 @@ from peers import Tool
 PACKED = {"plain": "", "gz": ".gz", "zst": ".zst"}
 EXPOSED, POSSIBLY = 10, 11
 CHECK = (sys.executable, "-c", "from kvforensics.cli import main; main()", "check", "--json", "--no-progress")
+SAMPLED = 0.1
+"""Seconds between two looks at the memory: to look costs processor time that the tool would have."""
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -91,7 +93,7 @@ def measure(tool: Tool, path: Path) -> Run:
     peak, spent, over = [0], dict[int, int](), threading.Event()
 
     def sample() -> None:
-        while not over.wait(0.02):
+        while not over.wait(SAMPLED):
             peak[0] = max(peak[0], _use(process.pid, spent))
 
     watcher = threading.Thread(target=sample)
