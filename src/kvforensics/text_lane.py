@@ -24,12 +24,13 @@ from kvforensics.table_lane import ROW, TableLane
 from kvforensics.text_lines import TextReader, TextRows
 from kvforensics.wrapper_spec import Wrapper
 
-_RECORD = re.compile(rb"\n[ \t\r\v\f\xef\xbb\xbf]*(?:\{|\[\s*[\[{])")
-"""A line that may be JSON: an object, or a nested list."""
+_RECORD = rb"[ \t\r\v\f\xef\xbb\xbf]*(?:\{|\[\s*[\[{])"
+"""What a line begins with that may be JSON: an object, or a nested list."""
 _LIST = re.compile(rb"\n[ \t\r\v\f\xef\xbb\xbf]*\[[^\n]*\][ \t\r]*(?:\n|\Z)")
 """A line that may be a list, as it ends as one. A stamp in brackets is none."""
 _LIST_END = re.compile(rb"\][ \t\r]*(?:\n|\Z)")
 """Much quicker to look for, and seldom there."""
+_NAME = re.compile(rb"\(\?P<\w+>")
 _WORTH = 2
 """One line in so many has to be taken, or the lane is not tried again."""
 
@@ -43,9 +44,9 @@ class TextLane:
         self._lane, self._shapes = lane, shapes
         self._extractors = {e.format.name: e for e in extractors if e.format.pattern}
         self._reader = TextReader([e.format for e in extractors])
-        self._around = [
-            (w.holds.encode(), re.compile(rb"\n(?:" + w.pattern.encode() + rb")", re.MULTILINE)) for w in wrappers if w.pattern
-        ]
+        layers = [(w.holds.encode(), _NAME.sub(b"(?:", w.pattern.encode())) for w in wrappers if w.pattern]
+        self._record = _begins([_RECORD, *(pattern for held, pattern in layers if not held)])
+        self._around = [(held, _begins([pattern])) for held, pattern in layers if held]
         self._columns: dict[tuple[str, tuple[str, ...]], Columns | None] = {}
         self._is_worth_it = bool(self._extractors)
 
@@ -86,14 +87,13 @@ class TextLane:
         return located(sorted(left))
 
     def _may_hold_records(self, data: bytes) -> bool:
-        if _RECORD.search(data) or (_LIST_END.search(data) and _LIST.search(data)):
+        """Whether a line may be a record, or in a wrapper; one search for all that needs no certain text."""
+        if self._record.search(data) or (_LIST_END.search(data) and _LIST.search(data)):
             return True
-        for held, around in self._around:
-            if held in data:
-                tried = b"\n" + b"\n".join([line for line in data.split(b"\n") if held in line]) if held else data
-                if around.search(tried):
-                    return True
-        return False
+        return any(
+            around.search(b"\n" + b"\n".join([line for line in data.split(b"\n") if held in line]))
+            for held, around in self._around if held in data
+        )  # fmt: skip
 
     def _columns_of(self, rows: TextRows) -> Columns | None:
         fmt: Format = rows.format
@@ -102,6 +102,11 @@ class TextLane:
             extractor = self._extractors[fmt.name]
             self._columns[key] = Columns(extractor, key[1], ()) if can_read(extractor, key[1]) else None
         return self._columns[key]
+
+
+def _begins(patterns: Sequence[bytes]) -> re.Pattern[bytes]:
+    """Finds a line that begins with one of the patterns."""
+    return re.compile(rb"\n(?:" + b"|".join(b"(?:%b)" % p for p in patterns) + rb")", re.MULTILINE)
 
 
 def _lines(data: bytes) -> tuple[pl.Series, pl.Series]:
