@@ -15,6 +15,7 @@ from kvforensics.layer import encoded, is_fragment
 from kvforensics.model_id import ModelReader
 from kvforensics.paths import embedded
 from kvforensics.raw import Extractor
+from kvforensics.span_hiding import COUNT
 from kvforensics.spec import Format
 from kvforensics.terms import Term, compile_terms
 from kvforensics.views import attribute
@@ -25,7 +26,6 @@ NAMED_BESIDE = "model_named_beside"
 """The reason of a record of another model of which a part that is not read as its own names the affected one."""
 # A text inside a text has its quotes escaped, so that what prompts and answers say is no name. Runs are bounded.
 _NAME = re.compile(r'"model(?:[_-]?(?:id|name))?"\s{0,8}:\s{0,8}"([^"\\]{1,512})("|\Z)', re.IGNORECASE)
-_COUNT = re.compile(r"(?:prompt|input)[._-]?tokens?|tokens?(?:[._-]?count)?[._-](?:prompt|input|in\b)", re.IGNORECASE)
 _MOST_DIGITS = 15
 _SHORT = 256
 """No name of a model is longer."""
@@ -57,7 +57,7 @@ class HiddenCalls:
     def _tells(self, key: str, value: Any) -> bool:
         if type(value) is str and len(value) <= _SHORT and self._reader.is_named(value):
             return True
-        return _COUNT.search(key) is not None and _amount(value) > self._over
+        return COUNT.search(key) is not None and _amount(value) > self._over
 
     def unread(self, extractor: Extractor | None, value: Any, data: bytes | None) -> bytes | None:
         """The bytes of a unit that is no record and may hold a call, None where it cannot.

@@ -13,7 +13,8 @@ from kvforensics.raw import Extractor
 from kvforensics.span_attributes import Span
 from kvforensics.span_groups import Group
 
-_COUNT = re.compile(r"(?:prompt|input)[._-]?tokens?|tokens?(?:[._-]?count)?[._-](?:prompt|input|in\b)", re.IGNORECASE)
+COUNT = re.compile(r"(?:prompt|input)[._-]?tokens?|tokens?(?:[._-]?count)?[._-](?:prompt|input|in\b)", re.IGNORECASE)
+"""The name of a count of prompt tokens, in whatever convention."""
 _LONG = re.compile(rb"[0-9]{5}")
 _MOST_NAMES = 1 << 14
 _HINT = b"oken"
@@ -66,7 +67,7 @@ class Hiding:
             if is_count is None:
                 if len(known) >= _MOST_NAMES:
                     known.clear()
-                is_count = known[attribute.key] = _COUNT.search(attribute.key) is not None
+                is_count = known[attribute.key] = COUNT.search(attribute.key) is not None
             if is_count and _LONG.search(bytes(attribute.value)):
                 return True
         return False
