@@ -17,8 +17,8 @@ COUNT = re.compile(r"(?:prompt|input)[._-]?tokens?|tokens?(?:[._-]?count)?[._-](
 """The name of a count of prompt tokens, in whatever convention."""
 _LONG = re.compile(rb"[0-9]{5}")
 _MOST_NAMES = 1 << 14
-_HINT = b"oken"
-"""What every name of a count has in it."""
+_HINTS = (b"oken", b"OKEN")
+"""What every name of a count has in it, as names are written."""
 
 
 class Hiding:
@@ -37,7 +37,7 @@ class Hiding:
         # The others are looked at closely anyway.
         groups = [group for group in groups if group.extractor is not None]
         found = set(self._beside(groups, lines))
-        if any(group.framing for group in groups) and any(_HINT in data for _, data in lines):
+        if any(group.framing for group in groups) and any(hint in data for _, data in lines for hint in _HINTS):
             found.update(i for g in groups if g.framing for i, s in zip(g.at, g.spans, strict=True) if self._is_long(s))
         return found
 
