@@ -152,6 +152,12 @@ def test_anthropic_counts_are_kept_apart_and_marked_exclusive() -> None:
     assert (row["prompt"], row["cache_read"], row["cache_write"]) == ("46754", "655360", "0")
 
 
+def test_tokens_written_to_the_cache_by_how_long_they_stay_are_added_in_home_made_logs() -> None:
+    fmt = by_name("app-json-anthropic")
+    row = slots(fmt, fmt.accepts[2])
+    assert (row["prompt"], row["cache_read"], row["cache_write"]) == ("5", None, "700000")
+
+
 def test_cached_tokens_of_an_own_name_leave_the_rule_unknown() -> None:
     fmt = by_name("app-json-uncertain")
     row = slots(fmt, fmt.accepts[0])

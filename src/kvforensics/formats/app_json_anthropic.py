@@ -17,6 +17,8 @@ FORMAT = replace(
     signature=(
         ("**.usage.cache_read_input_tokens", "!**.usage.prompt_tokens", "!**.usage.input_tokens_details"),
         ("**.usage.cache_creation_input_tokens", "!**.usage.prompt_tokens", "!**.usage.input_tokens_details"),
+        ("**.usage.cache_creation.ephemeral_5m_input_tokens", "!**.usage.prompt_tokens", "!**.usage.input_tokens_details"),
+        ("**.usage.cache_creation.ephemeral_1h_input_tokens", "!**.usage.prompt_tokens", "!**.usage.input_tokens_details"),
         ("**.~usage.~cache_read_input_tokens", "**.~usage.~input_tokens"),
         ("~cache_read_input_tokens", "~input_tokens"),
         ("~cache_creation_input_tokens", "~input_tokens"),
@@ -29,7 +31,7 @@ FORMAT = replace(
         ),
         "cache_write": (
             "**.usage.cache_creation_input_tokens", "**.~usage.~cache_creation_input_tokens",
-            "~cache_creation_input_tokens",
+            "~cache_creation_input_tokens", "**.usage.cache_creation|+ephemeral_*",
         ),
         "completion": ("**.usage.output_tokens", "**.~usage.~output_tokens", "~output_tokens"),
     },
@@ -40,6 +42,8 @@ FORMAT = replace(
         '"usage":{"input_tokens":46754,'
         '"cache_creation_input_tokens":0,"cache_read_input_tokens":655360,"output_tokens":1207}}',
         '{"time":"2026-09-02T08:41:12Z","model":"m","input_tokens":46754,"cache_read_input_tokens":655360}',
+        '{"ts":"2026-09-02T08:41:12.907Z","model":"m","usage":{"input_tokens":5,"cache_creation":'
+        '{"ephemeral_5m_input_tokens":600000,"ephemeral_1h_input_tokens":100000},"output_tokens":7}}',
     ),
     refuses=(
         '{"model":"m","usage":{"prompt_tokens":702114,"cache_read_input_tokens":655360}}',
