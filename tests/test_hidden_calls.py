@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,7 @@ BESIDE: dict[str, tuple[Json, bool]] = {
     "a call with an answer as text": ({"model": OTHER, "response": body(MODEL, 700_001)}, True),
     "a call with a cut answer": ({"model": OTHER, "response": body(MODEL, 700_000)[:-1]}, True),
     "a call that ended elsewhere": ({"model": OTHER, "final_model": MODEL, "prompt_tokens": 700_002}, True),
+    "a call that was routed": ({"model": OTHER, "upstream_model": MODEL, "prompt_tokens": 700_003}, True),
     "a text in an answer": (asked({"model": OTHER, "choices": [{"message": {"content": body(MODEL, 7)[:-1]}}]}), False),
     "a text in a cut answer": (asked(json.dumps({"text": body(MODEL, 7)})[:-1]), False),
     "prose": (asked(f"the long window of {MODEL}"), False),
@@ -125,6 +127,12 @@ def test_a_parquet_file_of_records_around_calls_kept_as_text_is_read(tmp_path: P
     assert flagged(check(tmp_path / "log.parquet")) == [(1, "affected", True)]
 
 
+IN_BYTES = {
+    "attributes": [
+        {"key": "gen_ai.request.model", "value": {"bytesValue": base64.b64encode(MODEL.encode()).decode()}},
+        *listed({"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 700_000}),
+    ],
+}
 KINDLESS: dict[str, tuple[list[Json], list[str]]] = {
     "a deployment and a count": ([span(50, {"llm.deployment": MODEL, "gen_ai.usage.input_tokens": 700_000})], ["possible"]),
     "a deployment alone": ([span(50, {"llm.deployment": MODEL})], ["possible"]),
@@ -134,6 +142,12 @@ KINDLESS: dict[str, tuple[list[Json], list[str]]] = {
     "a short count alone": ([span(50, {"llm.prompt.tokens": 60_000})], []),
     "another model and the name": ([chat(50, 700_000, model=OTHER, **{"llm.deployment": MODEL})], ["possible"]),
     "another model and the name, short": ([chat(50, 7, model=OTHER, **{"llm.deployment": MODEL})], []),
+    "the model by another convention": ([chat(50, 700_000, model=OTHER, **{"ai.model.id": MODEL})], ["possible"]),
+    "a second name for the model": ([chat(50, 700_000, model=OTHER, **{"llm.model_name": MODEL})], ["possible"]),
+    "the model by two conventions": ([chat(50, 7, **{"llm.model_name": MODEL})], []),
+    "a model in bytes": (
+        [span(50, {}) | IN_BYTES], ["possible"],
+    ),
     "prose": ([span(50, {"input.value": f"tell me about {MODEL}"})], []),
     "the address of an HTTP span": (
         [chat(50, 700_000), span(51, {"url.full": f"https://api.cloudflare.com/ai/run/{MODEL}"}, 50)], ["possible"],
@@ -154,6 +168,21 @@ def test_a_span_of_no_kind_is_left_open_where_it_names_the_model_or_counts_a_lon
     path = tmp_path / "spans.jsonl"
     path.write_text(requests(*around, export(*spans)), encoding="utf-8")
     assert [disposition for _, disposition, _ in flagged(check(path))] == expected
+
+
+TWICE = json.dumps(chat(50, 700_000)["attributes"])
+ODD_LINES = {
+    "an export request in a place of its own": json.dumps({"kept": export(chat(50, 700_000))}),
+    "attributes given twice": json.dumps(span(50, {"x": 1})).replace('"attributes"', f'"attributes": {TWICE}, "attributes"'),
+}
+
+
+@pytest.mark.parametrize("name", ODD_LINES)
+def test_a_line_between_spans_that_may_hold_a_call_is_no_framing(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "spans.jsonl"
+    path.write_text(requests(*(export(chat(n, 5, model=OTHER)) for n in range(9))) + ODD_LINES[name], encoding="utf-8")
+    ledger = check(path).summary["ledger"]
+    assert (ledger["records"], ledger["rejected"], ledger["framing"]) == (9, 1, 0)
 
 
 def logged(number: int, body: Json | str, **attributes: Any) -> Json:

@@ -59,12 +59,17 @@ class HiddenCalls:
             return True
         return COUNT.search(key) is not None and _amount(value) > self._over
 
-    def unread(self, extractor: Extractor | None, value: Any, data: bytes | None) -> bytes | None:
+    def unread(
+        self, extractor: Extractor | None, value: Any, data: bytes | None, reasons: Sequence[str] = ()
+    ) -> bytes | None:
         """The bytes of a unit that is no record and may hold a call, None where it cannot.
 
-        What is of a format says what it is, but for a log record around a line. A row of a table is read as JSON.
+        What is of a format says what it is, but for a log record around a line, and where `reasons` tell that a part of it
+        is unknown. A row of a table is read as JSON.
         """
         if extractor is not None:
+            if data and reasons:
+                return data if self._reader.mentions(data) else None
             text = _line_in(value) if extractor.format.view == "otlp" else b""
             return (data or text) if is_fragment(text) and self._reader.mentions(text) else None
         text = data if data is not None and data.lstrip()[:1] in (b"{", b"[") else encoded(value)

@@ -15,6 +15,10 @@ _PROMPT = tuple(map(compile_path, (
 )))  # fmt: skip
 # Runs are bounded, so that a hostile line cannot make the search slow.
 _COUNT = re.compile(rb'(?<!max)(?<!max_)(?:prompt|input)_?tokens\\{0,32}"\s{0,8}:\s{0,8}(\d{1,15})(?!\d)', re.IGNORECASE)
+# The same as an attribute of OpenTelemetry, in an export request that stands where none is looked for.
+_ATTRIBUTE = re.compile(
+    rb'"key"\s{0,8}:\s{0,8}"[\w.]{0,64}(?:(?:prompt|input)[._]?tokens|token_count\.prompt)', re.IGNORECASE
+)
 
 
 def prompt_of(value: Any) -> float:
@@ -33,7 +37,7 @@ def told_counts(data: bytes) -> set[float]:
 
 def may_hold_call(data: bytes) -> bool:
     """Whether an object that is of no format may hold a call: it counts a prompt, or keeps JSON as text."""
-    return b'\\"' in data or bool(told_counts(data))
+    return b'\\"' in data or bool(told_counts(data)) or _ATTRIBUTE.search(data) is not None
 
 
 def own_call(calls: Sequence[Any], data: bytes, names_model: Callable[[bytes], bool]) -> tuple[int | None, bool]:

@@ -237,7 +237,7 @@ class Scanner:
             if which is None or self._hidden.is_framing(self._extractors[which], item[0]):
                 found = self._found.pop(item[1], None)
                 data = found.place.raw if found else item[4]
-                unread = self._hidden.unread(None if which is None else self._extractors[which], item[0], data)
+                unread = self._hidden.unread(None if which is None else self._extractors[which], item[0], data, item[5])
                 if unread is not None:
                     self.reject(item[1], item[2], len(data) if data else None, UNKNOWN, unread)
                 else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
 from kvforensics.raw import Extractor
 from kvforensics.span_attributes import Span
@@ -27,8 +28,10 @@ class Hiding:
     def __init__(self, extractors: Sequence[Extractor], marks: Sequence[bytes]) -> None:
         self._marks = marks
         own = [e for e in extractors if e.format.view == "otlp"]
-        self._models = frozenset(
-            ".".join(path) for e in own for slot in ("model", "answer_model") for path, _ in e.slots.get(slot, ())
+        # Beside the first attribute that tells the model, another one that could do so is any attribute.
+        self._models, self._answers = (
+            {e.format.name: tuple(".".join(path) for path, _ in e.slots.get(slot, ())) for e in own}
+            for slot in ("model", "answer_model")
         )
         self._counts: dict[str, bool] = {}
 
@@ -46,19 +49,27 @@ class Hiding:
             here = [(places, count) for places, data in lines if (count := data.count(mark))]
             if not here:
                 continue
-            spans = {i: span for group in groups for i, span in zip(group.at, group.spans, strict=True)}
-            told = dict.fromkeys(spans, 0)
+            spans: dict[int, tuple[Span, AbstractSet[str]]] = {}
+            told: dict[int, int] = {}
             for group in groups:
-                for name in self._models.intersection(group.values):
-                    for i, value in zip(group.at, group.values[name], strict=True):
-                        told[i] += bytes(value).count(mark)
+                own = self._own(group, mark)
+                spans.update(zip(group.at, zip(group.spans, own, strict=True), strict=True))
+                for name in frozenset().union(*set(own)).intersection(group.values):
+                    for i, names, value in zip(group.at, own, group.values[name], strict=True):
+                        told[i] = told.get(i, 0) + (bytes(value).count(mark) if name in names else 0)
             for places, count in here:
                 if count > sum(told.get(i, 0) for i in places):
-                    yield from (i for i in places if i in spans and self._names(spans[i], mark))
+                    yield from (i for i in places if i in spans and _names(*spans[i], mark))
 
-    def _names(self, span: Span, mark: bytes) -> bool:
-        """Whether a span names the model in an attribute that does not tell a model."""
-        return any(mark in bytes(a.value) for a in span.attributes or () if a.key not in self._models)
+    def _own(self, group: Group, mark: bytes) -> list[frozenset[str]]:
+        """For each span of a group the attributes that tell its model."""
+        name = group.extractor.format.name if group.extractor is not None else ""
+        models, answers = self._models.get(name, ()), frozenset(self._answers.get(name, ()))
+        first = next((m for m in models if m in group.values), None)
+        if first is None:
+            return [answers] * len(group.at)
+        few, every = answers | {first}, answers.union(models)
+        return [every if mark in bytes(value) else few for value in group.values[first]]
 
     def _is_long(self, span: Span) -> bool:
         known = self._counts
@@ -71,3 +82,8 @@ class Hiding:
             if is_count and _LONG.search(bytes(attribute.value)):
                 return True
         return False
+
+
+def _names(span: Span, own: AbstractSet[str], mark: bytes) -> bool:
+    """Whether a span names the model in an attribute that does not tell its own."""
+    return any(mark in bytes(a.value) for a in span.attributes or () if a.key not in own)

@@ -38,6 +38,7 @@ _PLAIN = frozenset((
     "stringValue", "intValue", "doubleValue", "boolValue", "bytesValue",
     "string_value", "int_value", "double_value", "bool_value", "bytes_value",
 ))  # fmt: skip
+_BYTES = ("bytesValue", "bytes_value")
 _ARRAYS, _LISTS = ("arrayValue", "array_value"), ("kvlistValue", "kvlist_value")
 
 
@@ -69,7 +70,7 @@ def attribute(value: Any, depth: int = 0) -> Any:
         return None if value == {} else value
     ((kind, held),) = value.items()
     if kind in _PLAIN:
-        return held
+        return _text_of_bytes(held) if kind in _BYTES else held
     if depth > MAX_DEPTH:
         return None
     inner = held.get("values", ()) if type(held) is dict else held
@@ -78,6 +79,14 @@ def attribute(value: Any, depth: int = 0) -> Any:
     if kind in _LISTS and type(inner) in (list, tuple):
         return attributes(inner, depth + 1)[0]
     return value
+
+
+def _text_of_bytes(held: Any) -> Any:
+    """Bytes, which JSON has in base64, as the text that they are."""
+    try:
+        return base64.b64decode(held, validate=True).decode() if type(held) is str else held
+    except ValueError:
+        return held
 
 
 def attributes(listed: Any, depth: int = 0) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -42,7 +42,8 @@ FORMAT = Format(
         "model": ("model.id", "model.name", "model", "**.~model", "**.~model_id", "**.~model_name"),
         "answer_model": (
             "response.model", "response_body.model", "~response_model", "~answer_model", "~actual_model", "~served_model",
-            "~final_model", "~model_used", "~used_model",
+            "~final_model", "~model_used", "~used_model", "~upstream_model", "~resolved_model", "~routed_model",
+            "upstream.model",
         ),
         "provider": (
             "**.~final_provider", "**.~resolved_provider", "provider.name", "provider", "**.~provider", "~custom_llm_provider",
