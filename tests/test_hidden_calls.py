@@ -215,3 +215,16 @@ def test_a_call_that_a_log_record_of_opentelemetry_keeps_is_no_framing(tmp_path:
     result = check(path)
     assert [disposition for _, disposition, _ in flagged(result)] == expected
     assert result.summary["ledger"]["rejected"] == rejects
+
+
+@pytest.mark.parametrize(("beside", "rejected"), [(MODEL, 1), (OTHER, 0)])
+def test_a_call_in_fields_beside_the_text_of_a_wrapper_is_no_framing(tmp_path: Path, beside: str, rejected: int) -> None:
+    told = [(body(OTHER, 9), {})] * 20 + [("answered", {"MODEL": beside, "PROMPT_TOKENS": "700000"})]
+    path = tmp_path / "journal.json"
+    path.write_text(
+        lines(*({"__REALTIME_TIMESTAMP": f"{1788400000000000 + n}", "_PID": "1", "MESSAGE": text, **more}
+                for n, (text, more) in enumerate(told))),
+        encoding="utf-8",
+    )  # fmt: skip
+    ledger = check(path).summary["ledger"]
+    assert (ledger["records"], ledger["rejected"], ledger["framing"]) == (20, rejected, 1 - rejected)

@@ -14,7 +14,9 @@ _PROMPT = tuple(map(compile_path, (
     "llm.token_count.prompt", "ai.usage.inputTokens", "ai.usage.promptTokens",
 )))  # fmt: skip
 # Runs are bounded, so that a hostile line cannot make the search slow.
-_COUNT = re.compile(rb'(?<!max)(?<!max_)(?:prompt|input)_?tokens\\{0,32}"\s{0,8}:\s{0,8}(\d{1,15})(?!\d)', re.IGNORECASE)
+_COUNT = re.compile(
+    rb'(?<!max)(?<!max_)(?:prompt|input)_?tokens\\{0,32}"\s{0,8}:\s{0,8}(?:\\{0,32}")?(\d{1,15})(?!\d)', re.IGNORECASE
+)
 # The same as an attribute of OpenTelemetry, in an export request that stands where none is looked for.
 _ATTRIBUTE = re.compile(
     rb'"key"\s{0,8}:\s{0,8}"[\w.]{0,64}(?:(?:prompt|input)[._]?tokens|token_count\.prompt)', re.IGNORECASE

@@ -14,6 +14,8 @@ import polars as pl
 
 from kvforensics.decode import decode_unit
 from kvforensics.framing import Block
+from kvforensics.hidden_calls import UNKNOWN
+from kvforensics.kept_calls import told_counts
 from kvforensics.lane import Near
 from kvforensics.layer import is_fragment, outer_slots
 from kvforensics.made_once import FirstMatch, first_match
@@ -159,8 +161,14 @@ class Layered:
             self._ledger.inner(value[0], Found(place, text.layers, value[1], text.reasons))
         elif self._reader.mentions(data) or is_fragment(data):
             self._ledger.reject(place.line, place.offset, len(place.raw), "syntax", place.raw)
+        elif text.layers and self._tells_call(place.raw):
+            self._ledger.reject(place.line, place.offset, len(place.raw), UNKNOWN, place.raw)
         else:
             self._ledger.skip(1, "other_text")
+
+    def _tells_call(self, raw: bytes) -> bool:
+        """Whether what is beside a text names the model and counts a prompt: loggers put fields there."""
+        return any(mark in raw for mark in self._reader.marks) and self._reader.mentions(raw) and bool(told_counts(raw))
 
     def finish(self) -> None:
         """Everything that still waits."""
