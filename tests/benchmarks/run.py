@@ -107,11 +107,19 @@ def measure(tool: Tool, path: Path) -> Run:
     return Run(seconds, sum(spent.values()) / TICK, peak[0] * os.sysconf("SC_PAGE_SIZE") / 2**20, tool.count(out))
 
 
+def _warm(path: Path) -> None:
+    """Read a file, so that no tool has to wait for the disk where another one did not."""
+    with path.open("rb", buffering=0) as file:
+        while file.read(1 << 24):
+            pass
+
+
 def compare(pairs: Sequence[tuple[Tool, Path]], repeats: int, truth: generate.Truth) -> list[list[Run]]:
     """Every pair, `repeats` times, in turn; wrong answers end the benchmark."""
     runs: list[list[Run]] = [[] for _ in pairs]
     for _ in range(repeats):
         for done, (tool, path) in zip(runs, pairs, strict=True):
+            _warm(path)
             run = measure(tool, path)
             if run.affected is not None and run.affected != truth.affected:
                 raise SystemExit(f"{tool.name} says {run.affected} of {path.name}, the truth is {truth.affected}")
