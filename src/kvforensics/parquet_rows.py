@@ -68,9 +68,10 @@ class ParquetRows:
             if frame is None:
                 yield from self._by_arrow(names, done, step)
                 return
-            yield from _bounded(frame)
+            size = size_of(frame)
+            yield from _bounded(frame, size)
             done += rows
-            step = min(most, 8 * step, max(1, MOST_BYTES * rows // max(1, size_of(frame))))
+            step = min(most, 8 * step, max(1, MOST_BYTES * rows // max(1, size)))
 
     def _few(self) -> int:
         """How many rows are not much in any of the row groups. What they say of columns is not asked: Arrow may not bear it."""
@@ -101,7 +102,8 @@ class ParquetRows:
                 for batch in file.iter_batches(min(step, _ARROW_ROWS), row_groups=[group], columns=list(names)):
                     frame, odd = _undone(batch)
                     self.odd.update(at + i for i in odd)
-                    yield from _bounded(frame[max(0, start - at) :])
+                    rest = frame[max(0, start - at) :]
+                    yield from _bounded(rest, size_of(rest))
                     at += batch.num_rows
 
 
@@ -164,14 +166,14 @@ def _spelled(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(texts)
 
 
-def _bounded(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """The frame in parts that stay small even where every row has a copy of its texts."""
-    if frame.height < 2 or size_of(frame) <= MOST_BYTES:
+def _bounded(frame: pl.DataFrame, size: int) -> Iterator[pl.DataFrame]:
+    """A frame of a size in parts that stay small even where every row has a copy of its texts."""
+    if frame.height < 2 or size <= MOST_BYTES:
         yield frame
         return
     half = frame.height // 2
-    yield from _bounded(frame[:half])
-    yield from _bounded(frame[half:])
+    for part in (frame[:half], frame[half:]):
+        yield from _bounded(part, size_of(part))
 
 
 def size_of(frame: pl.DataFrame) -> int:

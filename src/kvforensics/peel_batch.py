@@ -12,7 +12,7 @@ from kvforensics.framing import Block
 from kvforensics.layer import Layer, Signature
 from kvforensics.peel_lines import Inner, inside
 from kvforensics.peel_messages import LoggerMessages, Messages
-from kvforensics.wrapper_spec import Wrapper
+from kvforensics.wrapper_spec import Wrapper, unnamed
 
 
 class BatchPeeler:
@@ -73,4 +73,4 @@ def _cut(wrapper: Wrapper) -> re.Pattern[bytes]:
     pattern = wrapper.pattern
     for path, wanted in wrapper.goes_on:
         pattern = pattern.replace(f"(?P<{path}>", f"(?!{re.escape(wanted)})(?P<{path}>")
-    return re.compile(rb"\n(?:" + re.sub(r"\(\?P<\w+>", "(?:", pattern).encode() + rb")(?=\{)", re.MULTILINE)
+    return re.compile(rb"\n(?:" + unnamed(pattern).encode() + rb")(?=\{)", re.MULTILINE)

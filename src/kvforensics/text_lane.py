@@ -22,7 +22,7 @@ from kvforensics.spec import Format
 from kvforensics.stumps import Shapes
 from kvforensics.table_lane import ROW, TableLane
 from kvforensics.text_lines import TextReader, TextRows
-from kvforensics.wrapper_spec import Wrapper
+from kvforensics.wrapper_spec import Wrapper, unnamed
 
 _RECORD = rb"[ \t\r\v\f\xef\xbb\xbf]*(?:\{|\[\s*[\[{])"
 """What a line begins with that may be JSON: an object, or a nested list."""
@@ -30,7 +30,6 @@ _LIST = re.compile(rb"\n[ \t\r\v\f\xef\xbb\xbf]*\[[^\n]*\][ \t\r]*(?:\n|\Z)")
 """A line that may be a list, as it ends as one. A stamp in brackets is none."""
 _LIST_END = re.compile(rb"\][ \t\r]*(?:\n|\Z)")
 """Much quicker to look for, and seldom there."""
-_NAME = re.compile(rb"\(\?P<\w+>")
 _WORTH = 2
 """One line in so many has to be taken, or the lane is not tried again."""
 
@@ -44,7 +43,7 @@ class TextLane:
         self._lane, self._shapes = lane, shapes
         self._extractors = {e.format.name: e for e in extractors if e.format.pattern}
         self._reader = TextReader([e.format for e in extractors])
-        layers = [(w.holds.encode(), _NAME.sub(b"(?:", w.pattern.encode())) for w in wrappers if w.pattern]
+        layers = [(w.holds.encode(), unnamed(w.pattern).encode()) for w in wrappers if w.pattern]
         self._record = _begins([_RECORD, *(pattern for held, pattern in layers if not held)])
         self._around = [(held, _begins([pattern])) for held, pattern in layers if held]
         self._columns: dict[tuple[str, tuple[str, ...]], Columns | None] = {}

@@ -6,10 +6,13 @@ it is, how pieces of one line join, and what of the layer is worth keeping. It h
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kvforensics.spec import BlindSpot
+
+_NAME = re.compile(r"\(\?P<\w+>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +64,8 @@ class Wrapper:
     def joins(self) -> bool:
         """Whether a line may come in several pieces."""
         return bool(self.goes_on or self.ends)
+
+
+def unnamed(pattern: str) -> str:
+    """The pattern of a layer with groups that have no names, so that it can stand beside others."""
+    return _NAME.sub("(?:", pattern)
