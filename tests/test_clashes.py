@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from kvforensics.clashes import MORE, ON_MODEL, OVER, REPLAY, UNTOLD_REPLAY, clashing, lined
+from kvforensics.clashes import FAILED, MORE, ON_MODEL, OVER, REPLAY, UNTOLD_REPLAY, clashing, lined
 from kvforensics.gather import gather
 from kvforensics.incident import load_incident
 from kvforensics.ingest import IngestRequest, ingest
@@ -51,6 +51,9 @@ CLASHES: dict[str, list[dict[str, Any]]] = {
     ],
     "one that is a text": [{"model": OTHER, "tokens_in": "700000"}, {}],
     "a replay of another model": [{"model": OTHER, "cached": True}, {"cached": None}],
+    "another model beside one that failed, neither with a count": [
+        {"model": OTHER, "tokens_in": None}, {"tokens_in": 0, "status_code": 500, "success": False},
+    ],
     "a chain of ids": [
         {"model": OTHER, "tokens_in": 700_000}, {"model": OTHER, "response_head": {"id": "r"}},
         {"id": "b", "response_head": {"id": "r"}},
@@ -128,6 +131,9 @@ def test_the_ids_of_a_record_stay_together() -> None:
         ([([1], REPLAY), ([1], ON_MODEL)], []),
         ([([1], REPLAY), ([1], ON_MODEL | UNTOLD_REPLAY)], [1]),
         ([([1], OVER), ([1, 2], ON_MODEL), ([7], OVER), ([8], ON_MODEL)], [1, 2]),
+        ([([1], FAILED), ([1], FAILED), ([2], FAILED), ([2], ON_MODEL)], []),
+        ([([1], FAILED), ([1], 0), ([2], 0)], [1]),
+        ([([1], FAILED), ([1, 2], ON_MODEL), ([2], REPLAY)], [1, 2]),
     ],
 )  # fmt: skip
 def test_a_clash_is_a_chain_from_one_kind_to_the_other(records: list[tuple[list[int], int]], found: list[int]) -> None:

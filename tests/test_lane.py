@@ -103,7 +103,7 @@ def test_small_prompts_are_settled_and_large_ones_kept(tmp_path: Path) -> None:
     rows = [{**ROW, "id": f"r{i}", "tokens_in": 700_000 if i % 10 == 0 else 900} for i in range(100)]
     path.write_text("".join(json.dumps(r) + "\n" for r in rows))
     found = ingest(IngestRequest((str(path),), INCIDENT, workers=1, keep="open"))
-    assert found.settled == (0, 90)
+    assert found.settled == (0, 90, 0)
     assert found.records.num_rows == 10
     assert pc.min(found.records["prompt_tokens_min"]).as_py() == 700_000
 

@@ -269,7 +269,7 @@ def _case_document(checked: _Checked) -> dict[str, Any]:
         },
         "inputs": checked.result.summary["inputs"],
         "reading": {"whole": _keep(options) != "open", "inputs": told(checked.ingested.seen)},
-        "settled": dict(zip(("in_window", "over_threshold"), checked.ingested.settled, strict=True)),
+        "settled": checked.ingested.settled._asdict(),
         "summary": checked.result.summary,
         "queries": dict(catalog.digests()),
     }

@@ -22,9 +22,13 @@ UNTOLD_REPLAY = 8
 """The same, without saying that it is no replay; one that says so is kept apart from replays."""
 KEPT = 16
 """Was kept, so that nothing has to be read again for it."""
+FAILED = 32
+"""Surely not answered, with a prompt that is not known, and not surely of another model."""
+OTHER = 0
+"""Neither known to be on the model nor to have failed."""
 MORE = 128
 """Not the first id of its record."""
-PAIRS = ((OVER, ON_MODEL), (REPLAY, UNTOLD_REPLAY))
+PAIRS = ((OVER, ON_MODEL), (REPLAY, UNTOLD_REPLAY), (FAILED, OTHER))
 NOTHING = pl.Series("id", [], dtype=pl.UInt64)
 NONE = pl.DataFrame({"id": NOTHING, "tag": pl.Series([], dtype=pl.UInt8)})
 Parts = Callable[[], Iterator[pl.DataFrame]]
@@ -46,6 +50,8 @@ def lined(columns: Sequence[pl.Series], tags: pl.Series) -> pl.DataFrame:
 
 def tagged(lines: pl.DataFrame, tag: int) -> pl.Series:
     """Which ids are of records with a tag."""
+    if tag == OTHER:
+        return (lines["tag"] & (ON_MODEL | FAILED)) == 0
     return (lines["tag"] & tag) != 0
 
 

@@ -6,6 +6,15 @@ The values of the summary: answers, tenants, what rules took out, and what is ou
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Settled(NamedTuple):
+    """Records on the model that were left out as they are outside whatever else is known, by the first part that is FALSE."""
+
+    in_window: int = 0
+    over_threshold: int = 0
+    served: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from kvforensics.bucket import joined
 from kvforensics.child_status import add_statuses
+from kvforensics.counts import Settled
 from kvforensics.coverage import LogCoverage
 from kvforensics.families import settle
 from kvforensics.formats import all_formats
@@ -31,7 +32,7 @@ from kvforensics.ties import LeftOut
 
 _SAMPLED_SPOTS = ("sampled", "sample_rate", "sampling")
 
-_LEFT_OUT = ("off_model_dropped", "settled_in_window", "settled_over_threshold")
+_LEFT_OUT = ("off_model_dropped", *(f"settled_{part}" for part in Settled._fields))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,7 @@ class Ingested:
     records: pa.Table
     spool: Spool
     off_model_dropped: int
-    settled: tuple[int, int]
-    """How many records on the model were left out as settled, by the first part that is FALSE: window, threshold."""
+    settled: Settled
     coverage: tuple[LogCoverage, ...]
     activity: pa.Table
     """In which minutes of an hour each source has a record of any kind; hours without one have no row."""
@@ -181,7 +181,7 @@ def gather(states: Sequence[SourceState], spool: Spool) -> Ingested:
     return Ingested(
         tuple(inputs), table, spool,
         sum(s.tally.off_model_dropped for s in states),
-        (sum(s.tally.settled_in_window for s in states), sum(s.tally.settled_over_threshold for s in states)),
+        Settled(*(sum(getattr(s.tally, f"settled_{part}") for s in states) for part in Settled._fields)),
         coverage_of(seen), activity_of(seen), tuple(warnings), presence_of(seen), tuple(_sums(states)), seen,
     )  # fmt: skip
 

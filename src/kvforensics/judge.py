@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from kvforensics.alias import KINDS, Aliases
 from kvforensics.catalog import Query, Value, query
-from kvforensics.counts import Counts, ExcludedCounts, OutsideCounts, ResponseCounts, RuleCount, TenantCounts
+from kvforensics.counts import Counts, ExcludedCounts, OutsideCounts, ResponseCounts, RuleCount, Settled, TenantCounts
 from kvforensics.errors import EvidenceError
 from kvforensics.exclusion import ExclusionRule, match_client_ips
 from kvforensics.plural import counted
@@ -37,6 +37,7 @@ _THRESHOLDS = pa.schema([
 _NO_THRESHOLDS = pa.schema([
     ("source", pa.string()), ("line", pa.int64()), ("prompt_tokens_over", pa.int64()), ("uncertain_from", pa.int64()),
 ]).empty_table()  # fmt: skip
+_NONE_SETTLED = Settled()
 _AUDITS = (
     "901_every_record_once", "902_every_call_counted_once", "903_no_affected_without_proof",
     "904_duplicates_point_to_a_counted_record",
@@ -65,15 +66,15 @@ def judge(
     rules: Sequence[ExclusionRule] = (),
     *,
     off_model_dropped: int = 0,
-    settled: tuple[int, int] = (0, 0),
+    settled: Settled = _NONE_SETTLED,
     sampled: bool = False,
     ask: Ask = query,
     aliases: Aliases | None = None,
 ) -> Judgement:
     """Judge the relation `records` of the store.
 
-    `off_model_dropped` is the number of records on other models that the reader counted but did not keep, `settled` that of
-    records which are outside by window or threshold whatever else is known, `sampled` whether a sampled source leaves the
+    `off_model_dropped` is the number of records on other models that the reader counted but did not keep, `settled` those
+    of records which are outside whatever else is known, `sampled` whether a sampled source leaves the
     counts without an upper bound, `aliases` say which keys, users and accounts are one tenant, `ask` gives a query by its
     stem. Raises `EvidenceError` where the sums do not add up.
     """
@@ -233,14 +234,11 @@ def _one(store: Store, ask: Ask, stem: str, parameters: dict[str, Value] | None 
     return row
 
 
-def _count(store: Store, ask: Ask, off_model_dropped: int, settled: tuple[int, int], *, sampled: bool) -> Counts:
+def _count(store: Store, ask: Ask, off_model_dropped: int, settled: Settled, *, sampled: bool) -> Counts:
     r, t = _summed(store, ask)
     responses, tenants, _, _ = _recounted(r, t, sampled=sampled)
     outside = OutsideCounts(**_one(store, ask, "303_outside", {"off_model_dropped": off_model_dropped}))
-    by_window, by_threshold = settled
-    outside = replace(
-        outside, in_window=outside.in_window + by_window, over_threshold=outside.over_threshold + by_threshold
-    )
+    outside = replace(outside, **{part: getattr(outside, part) + n for part, n in settled._asdict().items()})
     overlaps: dict[str, list[tuple[str, int]]] = {}
     for row in store.run(ask("305_rule_overlaps")).to_pylist():
         overlaps.setdefault(row["rule_id"], []).append((row["other_id"], row["records"]))

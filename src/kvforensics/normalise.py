@@ -82,7 +82,7 @@ def normalise(
         times = _with_unzoned(times, read_starts(raw, fmt.zone, incident), zone)
     limits = _limits(incident)
     tokens = _tokens(raw, fmt, limits)
-    frame = pl.concat([raw, times, tokens], how="horizontal").with_columns(*_served(fmt)).with_columns(*_who(tenant_by))
+    frame = pl.concat([raw, times, tokens], how="horizontal").with_columns(*served(fmt)).with_columns(*_who(tenant_by))
     frame = frame.with_columns(
         pl.lit(source).alias("source"),
         pl.lit(fmt.name).alias("format"),
@@ -235,7 +235,8 @@ def _with_unzoned(stated: pl.DataFrame, unstated: pl.DataFrame, zone: str) -> pl
     ).drop(f"un_{e}" for e in ends)  # fmt: skip
 
 
-def _served(fmt: Format) -> list[pl.Expr]:
+def served(fmt: Format) -> list[pl.Expr]:
+    """Columns of a raw batch with its `completion_tokens` that say whether records were answered."""
     # Of the statuses of several attempts the last one counts; a status line has its words after the number.
     told = pl.col("http_status")
     status = pl.coalesce(told.str.extract(r"(\d{3})\s*$"), told.str.extract(r"^\s*(?:HTTP/[0-9.]+ )?([1-5]\d\d) [A-Za-z]"))

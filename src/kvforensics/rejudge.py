@@ -22,6 +22,7 @@ from kvforensics.appraisal import reach_of
 from kvforensics.bag import Problem
 from kvforensics.case_reader import StoredCase
 from kvforensics.catalog import Query, digests, parse_query, query
+from kvforensics.counts import Settled
 from kvforensics.errors import EvidenceError, KvForensicsError
 from kvforensics.exclusion import ExclusionRule, parse_exclusions
 from kvforensics.incident import Incident
@@ -107,7 +108,7 @@ def _differences(
 ) -> Iterator[Problem]:
     summary = case.summary
     told = case.document.get("settled", {})
-    settled = (told.get("in_window", 0), told.get("over_threshold", 0))
+    settled = Settled(*(told.get(part, 0) for part in Settled._fields))
     dropped = summary["ledger"]["records"] - records.num_rows - sum(settled)
     if dropped < 0:
         yield Problem("records.parquet", f"holds {-dropped} records more than the ledger counts")

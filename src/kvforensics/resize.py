@@ -18,6 +18,7 @@ from kvforensics.alias import Aliases
 from kvforensics.appraisal import Question, Reach, sized, verdict_of
 from kvforensics.bag import Problem
 from kvforensics.case_reader import StoredCase
+from kvforensics.counts import Settled
 from kvforensics.exclusion import ExclusionRule
 from kvforensics.gather import Ingested
 from kvforensics.incident import Incident
@@ -37,7 +38,7 @@ ROUNDED = 0.0011
 """How far two numbers may be apart that were rounded to three decimals on two machines."""
 
 
-def stored_reading(case: StoredCase, records: pa.Table, dropped: int, settled: tuple[int, int]) -> Ingested | None:
+def stored_reading(case: StoredCase, records: pa.Table, dropped: int, settled: Settled) -> Ingested | None:
     """What was read when the case was made, as far as judgement and sizing ask for it; None where it is not kept."""
     kept = case.document.get("reading")
     if kept is None:

@@ -59,6 +59,7 @@ class Tally:
     off_model_dropped: int = 0
     settled_in_window: int = 0
     settled_over_threshold: int = 0
+    settled_served: int = 0
     """Records on the model that were left out as settled, by the first part that is FALSE."""
     bytes: int = 0
     mentions: bool = False

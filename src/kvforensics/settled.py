@@ -1,16 +1,18 @@
 """Which records are outside whatever else is known of them?
 
-A prompt that is surely below the threshold makes a record outside. Such a record is counted, and needs no further look
-unless a record that may be flagged carries one of its ids. A replay is never settled: its own tokens do not count.
+A prompt that is surely below the threshold makes a record outside, and so does a request that surely was not answered.
+Such a record is counted, and needs no further look unless a record that may be flagged carries one of its ids. A replay is
+never settled: its own tokens do not count.
 """
 
 from __future__ import annotations
 
 import polars as pl
 
-from kvforensics.clashes import ON_MODEL, OVER, REPLAY, UNTOLD_REPLAY
+from kvforensics.clashes import FAILED, ON_MODEL, OVER, REPLAY, UNTOLD_REPLAY
 from kvforensics.incident import Incident
-from kvforensics.normalise import said_replay
+from kvforensics.normalise import said_replay, served
+from kvforensics.spec import Format
 from kvforensics.tokens import read_count
 
 _COUNTS = ("prompt", "cache_read", "cache_write", "total")
@@ -24,6 +26,36 @@ def is_settled(incident: Incident) -> pl.Expr:
         pl.col("prompt_tokens_min") <= pl.col("prompt_tokens_max")
     ).fill_null(value=True)
     return below.fill_null(value=False) & ~pl.col("from_cache").fill_null(value=False)
+
+
+def is_failed() -> pl.Expr:
+    """Whether a canonical row is outside as it was surely not answered, as query 110 reads it, and tells nothing of its prompt.
+
+    One that tells its prompt may be outside by that, by the threshold of its node.
+    """
+    status, error = pl.col("http_status"), pl.col("error_status")
+    failed = (pl.col("outcome") == "failed") | (pl.col("outcome").is_null() & error.is_not_null())
+    unserved = (
+        pl.when(status.is_between(200, 299) | (status == 499) | (pl.col("outcome") == "aborted")).then(statement=False)
+        .when(status >= 100).then(statement=True)
+        .otherwise(failed & (error != 499).fill_null(value=True))
+    )  # fmt: skip
+    untold = pl.col("prompt_tokens_min").is_null() & pl.col("prompt_tokens_max").is_null()
+    known = pl.col("has_output").fill_null(value=False) | pl.col("from_cache").fill_null(value=False)
+    return unserved.fill_null(value=False) & untold & ~known
+
+
+def are_failed(told: pl.DataFrame, raw: pl.DataFrame, fmt: Format) -> pl.Series:
+    """`is_failed` of a raw batch, of which `normalise.settling` told the rest."""
+    untold = told["prompt_tokens_min"].is_null() & told["prompt_tokens_max"].is_null()
+    at = untold.arg_true()
+    found = untold.clear().extend_constant(value=False, n=told.height)
+    if at.is_empty():
+        return found
+    own = told[at]
+    rows = raw[at].with_columns(own["completion_tokens"]).with_columns(served(fmt))
+    failed = rows.hstack(own.drop("completion_tokens", "from_cache")).with_columns(own["from_cache"]).select(f=is_failed())["f"]
+    return found.scatter(at.filter(failed), values=True)
 
 
 def not_in_window(incident: Incident) -> pl.Expr:
@@ -56,8 +88,9 @@ def tags_of_others(raw: pl.DataFrame, over: int) -> pl.Series:
     return tags
 
 
-def tags_of_settled(frame: pl.DataFrame, match: pl.Series) -> pl.Series:
-    """The same of settled canonical rows; `match` tells which are on the model."""
+def tags_of_settled(frame: pl.DataFrame, match: pl.Series, failed: pl.Series | None = None) -> pl.Series:
+    """The same of settled canonical rows; `match` tells which are on the model, `failed` which were not answered."""
     untold = pl.when(pl.col("from_cache").is_null()).then(ON_MODEL | UNTOLD_REPLAY).otherwise(ON_MODEL)
     sure = pl.lit(match.fill_null(value=False))
-    return frame.select(tag=pl.when(sure).then(untold).otherwise(0).cast(pl.UInt8))["tag"]
+    tags = frame.select(tag=pl.when(sure).then(untold).otherwise(0).cast(pl.UInt8))["tag"]
+    return tags if failed is None else tags.set(failed, FAILED)

@@ -25,7 +25,7 @@ from kvforensics.openings import OPENING
 from kvforensics.raw import ID_COLUMNS, TELLING, Extractor, raw_batch
 from kvforensics.scanned import MOST_INTERVALS, Setting, Tally
 from kvforensics.sealed import MARK, Opener
-from kvforensics.settled import WEIGHING, is_settled, not_in_window, tags_of_others, tags_of_settled
+from kvforensics.settled import WEIGHING, is_failed, is_settled, not_in_window, tags_of_others, tags_of_settled
 from kvforensics.span_units import SUMS, views_of
 from kvforensics.spec import Format
 from kvforensics.ties import id_digests, shares
@@ -100,9 +100,11 @@ class Sieve:
             more = pl.Series([list(extra.get(line, ())) for line in at.lines], dtype=pl.List(pl.String))
             frame = frame.with_columns(pl.col("reasons").list.concat(more))
         if s.keep == "open":
-            frame = self.unsettled(frame, raw, frame["model_match"], wanted)[0]
+            # What a span says of itself is not the last word: the spans below it may say more.
+            failed = None if self._viewed else frame.select(f=is_failed())["f"]
+            frame = self.unsettled(frame, raw, frame["model_match"], wanted, failed)[0]
         elif s.keep == "on-model":
-            settled = self._settled(frame, wanted)
+            settled = self._settled(frame, wanted, None)
             tags = tags_of_settled(frame.filter(settled), frame["model_match"].filter(settled))
             self._remember(raw, settled, tags | KEPT)
         self._frames.append(frame)
@@ -124,23 +126,31 @@ class Sieve:
         return (~other).arg_true().to_list()
 
     def unsettled(
-        self, frame: pl.DataFrame, raw: pl.DataFrame, match: pl.Series, wanted: pl.Series | None
+        self, frame: pl.DataFrame, raw: pl.DataFrame, match: pl.Series, wanted: pl.Series | None, failed: pl.Series | None
     ) -> tuple[pl.DataFrame, pl.Series]:
-        """The rows whose answer is open, or that share an id with one, and which; the others are counted and left out."""
-        settled = self._settled(frame, wanted)
+        """The rows whose answer is open, or that share an id with one, and which; the others are counted and left out.
+
+        `failed` are those that surely were not answered, as far as it is known.
+        """
+        settled = self._settled(frame, wanted, failed)
         gone = frame.filter(settled)
-        self._count_settled(gone)
-        self._remember(raw, settled, tags_of_settled(gone, match.filter(settled)))
+        failed = None if failed is None else failed.filter(settled)
+        self._count_settled(gone, failed)
+        self._remember(raw, settled, tags_of_settled(gone, match.filter(settled), failed))
         return frame.filter(~settled), ~settled
 
-    def _settled(self, frame: pl.DataFrame, wanted: pl.Series | None) -> pl.Series:
+    def _settled(self, frame: pl.DataFrame, wanted: pl.Series | None, failed: pl.Series | None) -> pl.Series:
         settled = frame.select(s=is_settled(self._setting.incident))["s"]
+        settled = settled if failed is None else settled | failed
         return settled if wanted is None else settled & ~wanted
 
-    def _count_settled(self, starts: pl.DataFrame) -> None:
-        early_or_late = int(starts.select(w=not_in_window(self._setting.incident))["w"].sum())
+    def _count_settled(self, starts: pl.DataFrame, failed: pl.Series | None = None) -> None:
+        outside = starts.select(w=not_in_window(self._setting.incident))["w"]
+        early_or_late = int(outside.sum())
+        unserved = 0 if failed is None else int((failed & ~outside).sum())
         self._tally.settled_in_window += early_or_late
-        self._tally.settled_over_threshold += starts.height - early_or_late
+        self._tally.settled_served += unserved
+        self._tally.settled_over_threshold += starts.height - early_or_late - unserved
 
     def _remember(self, raw: pl.DataFrame, which: pl.Series, tags: pl.Series) -> None:
         told: list[pl.Series] = []

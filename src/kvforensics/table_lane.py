@@ -17,13 +17,13 @@ from kvforensics.model_id import ModelReader
 from kvforensics.normalise import Located, read_model, settling
 from kvforensics.raw import TELLING, Extractor
 from kvforensics.scanned import Setting
-from kvforensics.settled import WEIGHING, tags_of_others
+from kvforensics.settled import WEIGHING, are_failed, tags_of_others
 from kvforensics.sieve import Sieve
 from kvforensics.stumps import Shapes
 
 _SETTLING = (
     "prompt", "cache_read", "cache_write", "completion", "total", "request_bytes", "request_encoding", "duration",
-    "from_cache", "replay_of", "cache_rule",
+    "from_cache", "replay_of", "cache_rule", "http_status", "state", "success", "error", "output",
 )  # fmt: skip
 ROW = "\x00row"
 """The column of the row numbers of a batch; no table can have one of that name, as its own are text of a log."""
@@ -228,7 +228,7 @@ class TableLane:
         fmt, setting = columns.format, self._setting
         kept = wanted if doubt is None else doubt if wanted is None else doubt | wanted
         told = settling(raw, fmt, setting.zone, setting.incident)
-        _, stay = self._sieve.unsettled(told, raw, match, kept)
+        _, stay = self._sieve.unsettled(told, raw, match, kept, are_failed(told, raw, fmt))
         self._sieve.count(fmt.name, rows.height - int(stay.sum()))
         return stay
 
