@@ -10,7 +10,7 @@ import polars as pl
 
 from kvforensics.masks import Mask, some
 from kvforensics.paths import fold, text_of
-from kvforensics.raw import SPECIAL
+from kvforensics.raw import SPECIAL, TIMES
 from kvforensics.slot_text import LONGEST, TICKS, UNITS, slot_text
 from kvforensics.value_reading import READINGS
 
@@ -23,6 +23,8 @@ _YEARS = (-62_135_596_800, 253_402_300_799)
 _YEAR_DAYS = (_YEARS[0] // 86_400, _YEARS[1] // 86_400)
 _TEXT = pl.String
 _WHOLE_UNITS = {unit: int(us) for unit, us in UNITS.items() if us >= 1}
+COUNTS = ("prompt", "cache_read", "cache_write", "completion", "total", "request_bytes")
+_FITTING = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
 
 
 def plain_columns(frame: pl.DataFrame, *, times: bool = True) -> tuple[pl.DataFrame, tuple[str, ...]]:
@@ -55,29 +57,41 @@ def _time_text(name: pl.Expr, kind: pl.Datetime) -> pl.Expr:
     return pl.coalesce(text, name.to_physical().cast(_TEXT))
 
 
-def thin_times(held: pl.Series) -> pl.Series | None:
-    """Rows that have the same minutes, first and last as all rows of a column of times in UTC; None where it takes all."""
+def as_it_is(slot: str, held: pl.Series, unit: str) -> pl.Series | None:
+    """A column of counts, times in UTC or durations without a detour through texts, None where `told` has to tell it."""
     kind = held.dtype
-    if not isinstance(kind, pl.Datetime) or not kind.time_zone or held.null_count() or held.is_empty():
+    if slot == "duration":
+        return _lasted(held, unit)
+    if unit == TICKS or unit[:1] in READINGS:
         return None
-    at = held.dt.epoch("s")
-    if not at.is_between(*_PLAIN_TIMES).all():
+    if slot in COUNTS and kind in _FITTING:
+        return held.cast(pl.Int64)
+    if slot in TIMES and isinstance(kind, pl.Datetime) and kind.time_zone:
+        plain = held.dt.epoch("s").is_between(*_PLAIN_TIMES).all()
+        return held.dt.convert_time_zone("UTC").dt.cast_time_unit("us") if plain else None
+    return None
+
+
+def _lasted(held: pl.Series, unit: str) -> pl.Series | None:
+    """Durations in microseconds, None where they are no plain numbers."""
+    if unit not in _WHOLE_UNITS or not _is_whole(held):
         return None
-    ends = pl.Series([held.arg_min(), held.arg_max()], dtype=pl.UInt32)
-    return pl.concat([(at // 60).is_first_distinct().arg_true().cast(pl.UInt32), ends])
+    lasted = held.cast(pl.Int64) * _WHOLE_UNITS[unit]
+    return lasted.set((lasted < 0) | (lasted > LONGEST), None)
 
 
 def told(slot: str, held: pl.Series, unit: str) -> pl.Series:
     """The texts of a column of scalars, as `slot_text` has each."""
     if isinstance(held.dtype, pl.Datetime):
         held = held.to_frame().select(_time_text(pl.first(), held.dtype)).to_series()
-    if slot in ("duration", "first_token") and unit in _WHOLE_UNITS and _is_whole(held):
-        lasted = held.cast(pl.Int64) * _WHOLE_UNITS[unit]
-        return lasted.set((lasted < 0) | (lasted > LONGEST), None).cast(_TEXT)
+    if slot in ("duration", "first_token") and (lasted := _lasted(held, unit)) is not None:
+        return lasted.cast(_TEXT)
     if slot in SPECIAL or unit == TICKS or unit[:1] in READINGS:
         return _each(held, lambda v: slot_text(slot, v, unit))
     if held.dtype == _TEXT:
         return held.replace([""], [None]) if (held == "").any() else held
+    if held.dtype == pl.Boolean and not held.null_count() and held.n_unique() == 1:
+        return held[:1].cast(_TEXT).new_from_index(0, len(held))
     if held.dtype.is_integer() or held.dtype == pl.Boolean:
         return held.cast(_TEXT)
     return _each(held, text_of)

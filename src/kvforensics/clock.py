@@ -107,9 +107,17 @@ def _may_be_leap(end: int, east: int, west: int, basis: str) -> bool:
 
 
 def read_instants(texts: pl.Series, zone: str | None) -> pl.DataFrame:
-    """`read_instant` for a whole column: `earliest`, `latest`, `basis`, `problem`, one row for each text, in order."""
+    """`read_instant` for a whole column: `earliest`, `latest`, `basis`, `problem`, one row for each text, in order.
+
+    Instants that are none of text have microseconds.
+    """
     if zone is not None:
         check_zone(zone)
+    if texts.dtype.is_temporal():
+        at = texts.dt.epoch("us")
+        basis = pl.Series(["offset"]).new_from_index(0, len(texts))
+        told = {"earliest": at, "latest": at, "basis": basis.set(at.is_null(), "missing") if at.null_count() else basis}
+        return pl.DataFrame(told | {"problem": pl.Series([None], dtype=pl.String).new_from_index(0, len(texts))})
     texts = texts.cast(pl.String)
     parts = [_column(found, zone) for found in decode(texts)]
     if len(parts) == 1 and parts[0].height == texts.len():
@@ -198,6 +206,10 @@ def telling(texts: pl.Series) -> tuple[pl.Series, bool | None]:
     texts = texts.drop_nulls()
     if texts.is_empty():
         return texts, None
+    if texts.dtype.is_temporal():
+        minutes = texts.dt.epoch("s") // 60
+        new = (minutes != minutes.shift(1)).fill_null(value=True)
+        return pl.concat([texts.filter(new), texts.sort().gather([0, -1])]), True
     one_form = texts.str.len_bytes().n_unique() == 1 and texts.str.contains(_UTC_TEXT).all()
     if not one_form:
         return texts, bool(texts.str.contains(_SAYS_ITS_OFFSET).all())

@@ -7,13 +7,13 @@ as text, a nested value) is not guessed: such rows are named as unsure and left 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from kvforensics.asked import Asked
-from kvforensics.cells import either_pattern, holding, key_pattern, thin_times, told
+from kvforensics.cells import COUNTS, as_it_is, either_pattern, holding, key_pattern, told
 from kvforensics.masks import Mask, both, either, every, some, without
 from kvforensics.paths import fold
 from kvforensics.raw import TELLING, TIMES, Extractor, raw_batch
@@ -76,6 +76,7 @@ class Columns:
         self._roots = tuple(n for n in names if n in set(extractor.roots) and n not in self._nested)
         self._openable = tuple(n for n in names if n in asked.opened and n not in self._nested)
         self._slots = {slot: self._cells(paths) for slot, paths in asked.slots.items()}
+        self._native = self._as_they_are()
         self._terms = tuple(tuple((self._cell(p), p, wanted) for p, wanted in terms) for terms in asked.signature)
         self._framing = tuple((self._cell(p), unit, wanted) for p, unit, wanted in asked.framing)
         self._signing = self._wanted([c for terms in self._terms for c, _, _ in terms])
@@ -88,6 +89,17 @@ class Columns:
         cells += [c for slot in slots for c, _ in self._slots.get(slot, ())]
         found = {c.column for c in cells if c.column is not None}
         return found.union(*([self._nested, self._openable] if any(c.anywhere for c in cells) else []))
+
+    def _as_they_are(self) -> frozenset[str]:
+        """The slots that are read of one column each, of which nothing is to be told but what is in it."""
+        plain = {
+            slot for slot, cells in self._slots.items()
+            if len(cells) == 1 and not cells[0][0].deep and not cells[0][0].anywhere and slot not in self.format.constants
+            and cells[0][0].column not in (*self._nested, *self._openable)
+        }  # fmt: skip
+        # One kind of times is not mixed with another.
+        times = TIMES if sum(bool(self._slots.get(slot)) for slot in TIMES) == 1 else ()
+        return frozenset(plain.intersection((*COUNTS, *times, "duration")))
 
     def _cells(self, paths: Iterable[tuple[Path, str]]) -> list[tuple[_Cell, str]]:
         """Where the paths of a slot lead, without those that lead nowhere in this table."""
@@ -185,8 +197,11 @@ class Columns:
         return yes, both(unsure, without(yes, frame))
 
     def batch(self, frame: pl.DataFrame, slots: Iterable[str]) -> tuple[pl.DataFrame, Mask]:
-        """The raw batch as `Extractor.batch` would have it of some slots, and which rows of it are unsure."""
-        raw, doubts = self._batch(frame, slots)
+        """The raw batch as `Extractor.batch` would have it of some slots, and which rows of it are unsure.
+
+        Counts and times that are none of text stay what they are.
+        """
+        raw, doubts = self._batch(frame, slots, self._native)
         unsure: Mask = None
         for doubt in doubts.values():
             unsure = either(unsure, doubt)
@@ -204,19 +219,33 @@ class Columns:
         at = (unsure.cast(pl.Int64).cum_sum() - 1).clip(0)
         return raw.with_columns(raw[slot].zip_with(~unsure, inside[slot].gather(at)) for slot in doubts)
 
-    def _batch(self, frame: pl.DataFrame, slots: Iterable[str]) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
-        """The raw batch of some slots, and the rows that are unsure by the slots in which they are."""
+    def _batch(
+        self, frame: pl.DataFrame, slots: Iterable[str], native: Container[str] = ()
+    ) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
+        """The raw batch of some slots, and the rows that are unsure by the slots in which they are.
+
+        `native` slots may have other columns than texts.
+        """
         names = [s for s in slots if self._slots.get(s)]
         batch = _Batch(frame, self._wanted(c for s in names for c, _ in self._slots[s]))
         doubts: dict[str, pl.Series] = {}
         columns: dict[str, pl.Series] = {}
         for slot in names:
-            value, doubt = self._read(slot, self._slots[slot], batch)
+            cells = self._slots[slot]
+            value = self._as_it_is(slot, cells, batch) if slot in native else None
+            doubt: Mask = None
+            if value is None:
+                value, doubt = self._read(slot, cells, batch)
             if doubt is not None:
                 doubts[slot] = doubt
             if value is not None:
                 columns[slot] = value
         return raw_batch(columns, frame.height, self.format.constants, self.format.nothing), doubts
+
+    def _as_it_is(self, slot: str, cells: Sequence[tuple[_Cell, str]], batch: _Batch) -> pl.Series | None:
+        ((cell, unit),) = cells
+        held = batch.get(cell.column)
+        return None if held is None else as_it_is(slot, held, unit)
 
     def sealed(self, frame: pl.DataFrame) -> Mask:
         """Which rows may have an encrypted field, as far as the frame has the columns."""
@@ -227,15 +256,10 @@ class Columns:
         return found
 
     def telling(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, Mask]:
-        """The times of the sure rows, maybe only as many as tell what all do; the other slots of `TELLING`; the unsure rows."""
-        cells = [c for slot in TIMES for c, _ in self._slots.get(slot, ())]
-        single = cells[0].column if len(cells) == 1 and not (cells[0].deep or cells[0].anywhere) else None
-        thin = None if single is None else thin_times(frame[single])
-        slots = sorted(TELLING if thin is None else TELLING.difference(TIMES))
-        raw, unsure = self.batch(frame, slots)
+        """The times of the sure rows; the other slots of `TELLING`; the unsure rows."""
+        raw, unsure = self.batch(frame, sorted(TELLING))
         sure = raw if unsure is None else raw.filter(~unsure)
-        times = sure if thin is None else self.batch(frame[thin], TIMES)[0]
-        return times.select(TIMES), raw.select(slots), unsure
+        return sure.select(TIMES), raw, unsure
 
     def _read(
         self, slot: str, cells: Sequence[tuple[_Cell, str]], batch: _Batch

@@ -19,8 +19,14 @@ from kvforensics.piece import COLUMN_BYTES, Piece
 from kvforensics.plan import Plan
 from kvforensics.scanned import Setting
 
-GROUP_BYTES = 24 << 20
-"""Row groups are read together until they have so many bytes, as a process costs something to ask."""
+GROUP_BYTES = 80 << 20
+"""So many bytes of row groups are read together at most, but for one that has more itself."""
+
+
+def even_share(size: int, most: int, workers: int) -> int:
+    """The size of pieces of which each worker gets as many; they are few, as a piece costs some work whatever its size."""
+    rounds = max(1, -(-size // (most * workers)))
+    return -(-size // (rounds * workers)) + 1
 
 
 def table_pieces(path: Path, size: int, setting: Setting, plan: Plan, most: int) -> Iterator[Piece]:
@@ -46,18 +52,21 @@ def csv_pieces(stream: Readable, setting: Setting, plan: Plan, start: int = 0) -
         yield Piece("rows", setting, plan, blocks=tuple(held))
 
 
-def parquet_pieces(path: str, setting: Setting, plan: Plan) -> Iterator[Piece]:
-    """Pieces of whole row groups, the file as one piece where its footer cannot be read."""
+def parquet_pieces(path: str, setting: Setting, plan: Plan, workers: int) -> Iterator[Piece]:
+    """Pieces of whole row groups, about as much for each worker; the file as one piece where its footer cannot be read."""
     try:
         footer = pq.read_metadata(path)
         sizes = [footer.row_group(i).total_byte_size for i in range(footer.num_row_groups)]
     except (pa.ArrowException, OSError):
         sizes = []
-    first = size = 0
+    most = even_share(sum(sizes), GROUP_BYTES, workers)
+    first = size = cut = 0
     for group, own in enumerate(sizes):
         size += own
-        if size >= GROUP_BYTES or group == len(sizes) - 1:
+        following = sizes[group + 1 : group + 2]
+        # Where half of the next group would be too much, the piece is nearer to its share without it.
+        if not following or 2 * (size - cut) + following[0] > 2 * most:
             yield Piece("parquet", setting, plan, path=path, offset=first, length=group + 1 - first)
-            first, size = group + 1, 0
+            first, cut = group + 1, size
     if not sizes:
         yield Piece("parquet", setting, plan, path=path)

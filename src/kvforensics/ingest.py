@@ -17,7 +17,7 @@ from kvforensics import workers as processes
 from kvforensics.clashes import NOTHING
 from kvforensics.clock import check_zone
 from kvforensics.cores import run_pieces, run_rows
-from kvforensics.cutting import csv_pieces, parquet_pieces, table_pieces
+from kvforensics.cutting import csv_pieces, even_share, parquet_pieces, table_pieces
 from kvforensics.decompress import ByteStream, digest_file
 from kvforensics.formats import all_formats, by_name
 from kvforensics.framing import UTF8_BOM, Block, Range, Transcoded, line_blocks, line_ranges, read_range_blocks
@@ -193,7 +193,7 @@ def _read(
     elif plan.container == "lines" and pool and not wide and (stream.compression or (plan.joins == "outermost" and large)):
         _read_blocks(state, setting, pool, workers, stream, step)
     elif plan.container == "parquet":
-        run_pieces(state, parquet_pieces(str(source.path), setting, plan), pool, workers, lambda: None)
+        run_pieces(state, parquet_pieces(str(source.path), setting, plan, workers), pool, workers, lambda: None)
         close_stream(state, stream)
     elif plan.container == "csv" and pool and plan.joins == "none" and (stream.compression or large):
         readable = Transcoded(stream, wide) if wide else stream
@@ -270,9 +270,7 @@ def _read_blocks(
 
 
 def _range_bytes(size: int, workers: int) -> int:
-    """A piece costs some work whatever its size, so there are few, and as many for each worker."""
-    rounds = -(-size // (RANGE_BYTES * workers))
-    return min(RANGE_BYTES, max(LEAST_RANGE, -(-size // (rounds * workers)) + 1))
+    return min(RANGE_BYTES, max(LEAST_RANGE, even_share(size, RANGE_BYTES, workers)))
 
 
 def _block_pieces(blocks: Iterator[Block], setting: Setting, plan: Plan) -> Iterator[Piece]:

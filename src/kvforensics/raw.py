@@ -268,11 +268,12 @@ def raw_batch(
 ) -> pl.DataFrame:
     """The raw batch with every slot present; `nothing` are texts that say that there is no value."""
     empty = pl.Series([None], dtype=pl.String).new_from_index(0, height)
-    known = {k: pl.Series(k, v, dtype=pl.String) for k, v in columns.items()}
+    known = {k: v if isinstance(v, pl.Series) else pl.Series(k, v, dtype=pl.String) for k, v in columns.items()}
     for slot, said in constants.items():
         known[slot] = known.get(slot, empty).fill_null(said)
     for word in nothing:
-        known = {k: v.set(v == word, None) if (v == word).any() else v for k, v in known.items()}
+        texts = {k: v == word for k, v in known.items() if v.dtype == pl.String}
+        known |= {k: known[k].set(said, None) for k, said in texts.items() if said.any()}
     return pl.DataFrame([known.get(c, empty).alias(c) for c in dict.fromkeys((*known, *RAW_COLUMNS))])
 
 

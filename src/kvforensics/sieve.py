@@ -22,7 +22,7 @@ from kvforensics.layered import Found, fill_rest, fill_times
 from kvforensics.model_id import ModelReader
 from kvforensics.normalise import Located, normalise, read_model, read_starts, to_arrow
 from kvforensics.openings import OPENING
-from kvforensics.raw import ID_COLUMNS, TELLING, Extractor, raw_batch
+from kvforensics.raw import ID_COLUMNS, TELLING, TIMES, Extractor, raw_batch
 from kvforensics.scanned import MOST_INTERVALS, Setting, Tally
 from kvforensics.sealed import MARK, Opener
 from kvforensics.settled import WEIGHING, is_failed, is_settled, not_in_window, tags_of_others, tags_of_settled
@@ -201,8 +201,8 @@ class Sieve:
 
     def note(self, raw: pl.DataFrame, zone: str | None) -> None:
         """Note the times of records, for the coverage."""
-        times = raw.select(pl.coalesce("start", "stamp", "end").alias("t"))["t"]
-        self._cover(times, zone)
+        told = [slot for slot in TIMES if raw[slot].null_count() < raw.height]
+        self._cover(raw[told[0]] if len(told) == 1 else raw.select(t=pl.coalesce(TIMES))["t"], zone)
 
     def note_rates(self, raw: pl.DataFrame, match: pl.Series) -> None:
         """Which records stand for several, of any model: where one is sampled, another can be missed."""

@@ -27,6 +27,8 @@ _SETTLING = (
 )  # fmt: skip
 ROW = "\x00row"
 """The column of the row numbers of a batch; no table can have one of that name, as its own are text of a log."""
+MAX_NAMES = 1 << 10
+"""So many names of other models are remembered from one batch to the next."""
 Locate = Callable[[Sequence[int]], Located]
 
 
@@ -94,6 +96,7 @@ class TableLane:
         self._setting, self._columns, self._reader = setting, columns, reader
         self._sieve, self._skip, self._shapes = counts.sieve, counts.skip, counts.shapes
         self._keys = dict.fromkeys(names)
+        self._others: list[str] = []
         self.marks = [mark.decode() for mark in reader.marks]
         settles = (*TELLING, *_SETTLING) if setting.keep == "open" else (*TELLING, *WEIGHING)
         self.narrow = frozenset(n for c in columns for n in c.needed(settles))
@@ -199,7 +202,8 @@ class TableLane:
         if self._setting.keep == "all":
             return frame, raw
         other = self._are_others(raw["model"]).fill_null(value=False)
-        other &= self._are_others(raw["answer_model"]).fill_null(value=True)
+        if raw["answer_model"].null_count() < raw.height:
+            other &= self._are_others(raw["answer_model"]).fill_null(value=True)
         wanted = self._sieve.wanted(raw)
         other = other if wanted is None else other & ~wanted
         self._sieve.leave(raw, other, self._tags(columns, frame, other))
@@ -210,7 +214,12 @@ class TableLane:
 
     def _are_others(self, names: pl.Series) -> pl.Series:
         """Which names are plainly those of other models, null where there is none."""
-        return names.is_in([n for n in names.unique() if n and self._reader.is_plainly_other(n)])
+        found = names.is_in(self._others)
+        new = [n for n in names.filter(~found).unique() if n and self._reader.is_plainly_other(n)]
+        if not new:
+            return found
+        self._others = new if len(self._others) + len(new) > MAX_NAMES else [*self._others, *new]
+        return names.is_in([*self._others, *new])
 
     def _tags(self, columns: Columns, frame: pl.DataFrame, other: pl.Series) -> pl.Series:
         """What rows of other models may contradict, see `clashes`."""

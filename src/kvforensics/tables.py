@@ -25,10 +25,11 @@ from kvforensics.table_lane import Near, TableLane, joined
 
 ROW_BYTES = 32 << 20
 """Large enough that the work for each block of delimited text is little beside that for its rows."""
-PARQUET_BATCH = 1 << 18
+PARQUET_BATCH = 1 << 20
 """Large enough that the work for each batch is little beside that for its rows."""
-_LATER_BATCH = 1 << 17
+_LATER_BATCH = 1 << 20
 _CAREFUL_BATCH = 8192
+_SEEN_BYTES = 16 << 20
 
 
 def scan_csv(scanner: Scanner, stream: Readable, dialect: Dialect, start: int = 0, *, whole: bool = True) -> None:
@@ -174,6 +175,7 @@ def _by_column(scanner: Scanner, lane: TableLane, rows: ParquetRows) -> Iterator
     near: list[Near] = []
     unsure: list[int] = []
     foreign: list[int] = []
+    seen = _Seen()
     done = 0
     try:
         for frame in rows.frames(narrow, PARQUET_BATCH):
@@ -181,6 +183,7 @@ def _by_column(scanner: Scanner, lane: TableLane, rows: ParquetRows) -> Iterator
             if rows.odd.isdisjoint(range(done, end)):
                 looked = lane.look(plain_columns(frame, times=False)[0])
                 near += [n.moved(done) for n in looked.near]
+                seen.add(frame, looked.near)
                 unsure += [done + i for i in looked.unsure]
                 foreign += [done + i for i in looked.foreign]
             else:
@@ -193,7 +196,30 @@ def _by_column(scanner: Scanner, lane: TableLane, rows: ParquetRows) -> Iterator
             unsure = sorted([*unsure, *lane.leave(foreign, _naming(lane, rows))])
         if near or unsure:
             near = joined(near)
-            _look_again(scanner, lane, rows, _wide(names, lane, near, unsure), near, unsure)
+            known = None if unsure else seen.rows
+            _look_again(scanner, lane, rows, _wide(names, lane, near, unsure), near, unsure, known)
+
+
+class _Seen:
+    """The rows that stay, as far as they were read in a first look, while they are few."""
+
+    def __init__(self) -> None:
+        self._frames: list[pl.DataFrame] | None = []
+        self._size = 0
+
+    def add(self, frame: pl.DataFrame, near: Sequence[Near]) -> None:
+        """Those of the next frame."""
+        if self._frames is None or not near:
+            return
+        self._frames.append(frame[pl.concat([n.rows for n in near]).sort()])
+        self._size += int(self._frames[-1].estimated_size())
+        if self._size > _SEEN_BYTES:
+            self._frames = None
+
+    @property
+    def rows(self) -> pl.DataFrame | None:
+        """All of them in order, None where they are not few."""
+        return pl.concat(self._frames) if self._frames else None
 
 
 def _naming(lane: TableLane, rows: ParquetRows) -> set[int]:
@@ -217,19 +243,22 @@ def _reasons(rows: ParquetRows, row: int) -> tuple[str, ...]:
 
 
 def _look_again(
-    scanner: Scanner, lane: TableLane, rows: ParquetRows, wide: Sequence[str], near: Sequence[Near], unsure: Sequence[int]
-) -> None:
-    """The rows that stayed."""
+    scanner: Scanner, lane: TableLane, rows: ParquetRows, wide: Sequence[str], near: Sequence[Near], unsure: Sequence[int],
+    known: pl.DataFrame | None,
+) -> None:  # fmt: skip
+    """The rows that stayed. What is known of them is not read again."""
     asked = pl.concat([pl.Series(unsure, dtype=pl.Int64), *(n.rows for n in near)]).sort()
     last = int(asked[-1])
     held: list[pl.DataFrame] = []
     start = done = seen = size = 0
     try:
-        for frame in rows.frames(wide, _LATER_BATCH):
+        told = () if known is None else known.columns
+        for frame in rows.frames([n for n in wide if n not in told] or wide, _LATER_BATCH):
             here = asked.filter(asked.is_between(start, start + frame.height, closed="left")) - start
             start += frame.height
             if len(here):
-                held.append(plain_columns(frame[here])[0])
+                part = frame[here] if known is None else known[seen : seen + len(here)].with_columns(frame[here])
+                held.append(plain_columns(part.select(wide))[0])
                 seen += len(here)
                 size += size_of(held[-1])
             if seen - done >= _CAREFUL_BATCH or size > MOST_BYTES:

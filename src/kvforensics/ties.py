@@ -19,6 +19,7 @@ from kvforensics.clashes import KEPT, NONE, NOTHING, clashing, tagged
 
 _NO_ID = r"^(?:[-0]+|null|none|nil|undefined|n/a|unknown)?$"
 """What a log writes where it has no id; query 201 leaves out the same texts."""
+_NOUGHTS = r"^[-0]+$"
 _LONGEST_WORD = 9
 _SCHEMA = pa.schema([("id", pa.uint64()), ("tag", pa.uint8())])
 _PART = 1 << 20
@@ -35,10 +36,13 @@ def id_digests(texts: pl.Series) -> pl.Series:
     text = pl.col("t")
     # Few texts are short enough to be one of the words, so that few have to be folded.
     named = text.str.len_bytes() <= _LONGEST_WORD
+    ends = text.str.ends_with("0") | text.str.ends_with("-")
     frame = pl.DataFrame({"t": texts}).with_columns(
-        short=named.fill_null(value=False), zeros=text.str.contains(r"^[-0]+$").fill_null(value=False)
+        short=named.fill_null(value=False), none=ends.fill_null(value=False)
     )
-    none = frame["zeros"]
+    none = frame["none"]
+    if (at := none.arg_true()).len():
+        none = none.scatter(at, frame["t"][at].str.contains(_NOUGHTS))
     if frame["short"].any():
         word = pl.when("short").then(text.str.to_lowercase()).str.contains(_NO_ID).fill_null(value=False)
         none |= frame.select(w=word)["w"]

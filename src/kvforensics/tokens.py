@@ -13,6 +13,7 @@ import polars as pl
 
 _PLAIN_DIGITS = 18
 _PLAIN = rf"^[0-9]{{1,{_PLAIN_DIGITS}}}$"
+_LARGEST = 10**_PLAIN_DIGITS - 1
 _EXACT = 2**53
 _COUNTS = ("prompt", "cache_read", "cache_write", "completion", "total")
 _NAMES = {c: f"{c}_tokens" for c in _COUNTS} | {"request_bytes": "request_bytes"}
@@ -67,13 +68,17 @@ def read_tokens(
 
 
 def read_count(text: pl.Series, absurd_over: int | None) -> tuple[pl.Series, pl.Series]:
-    """The whole numbers that texts stand for, and what is wrong with the others.
+    """The whole numbers that texts stand for, or that whole numbers are, and what is wrong with the others.
 
     Wrong is `absurd` (negative, fractional, too large) or `unreadable`; both are null where there is nothing.
     """
     if text.null_count() == len(text):
         return _nothing(text, pl.Int64()), _nothing(text, pl.String())
-    if text.str.contains(_PLAIN).all():
+    if text.dtype == pl.Int64:
+        if text.is_between(0, _LARGEST if absurd_over is None else absurd_over).all():
+            return text, _nothing(text, pl.String())
+        text = text.cast(pl.String)
+    elif text.str.contains(_PLAIN).all():
         number = text.cast(pl.Int64)
         if absurd_over is None or number.max() <= absurd_over:  # type: ignore[operator]
             return number, _nothing(text, pl.String())
