@@ -115,7 +115,7 @@ TYPED = st.fixed_dictionaries(
         "id": st.sampled_from(["a", "b", None]),
         "started_at": st.sampled_from([None, 1788338472, 1788338472000]),
         "prompt_tokens": st.sampled_from([None, 5, 700_000, -1]),
-        "latency": st.sampled_from([None, 1.5, 1e16]),
+        "latency": st.sampled_from([None, 1.5, 90.0, 1e16]),
         "cached": st.sampled_from([None, True, False]),
         "usage": st.sampled_from([None, {"prompt_tokens": 700_000}, {"prompt_tokens": 3}]),
         "tags": st.sampled_from([None, [], ["x", "y"]]),
@@ -128,25 +128,45 @@ SCHEMA = {
     "cached": pl.Boolean, "usage": pl.Struct({"prompt_tokens": pl.Int64}), "tags": pl.List(pl.String), "error": pl.String,
     "status": pl.Int32,
 }  # fmt: skip
+KINDS: dict[str, list[Any]] = {
+    "started_at": [
+        pl.Int64, pl.Datetime("us", "UTC"), pl.Datetime("ns", "America/Santiago"), pl.Datetime("ms", "UTC"), pl.Datetime("us"),
+        pl.Date, pl.String,
+    ],
+    "prompt_tokens": [pl.Int64, pl.Int32, pl.UInt64, pl.Int128, pl.Float32, pl.String, pl.Decimal(38, 0)],
+    "latency": [pl.Float64, pl.UInt16, pl.Int8, pl.Int64, pl.Float32, pl.String],
+    "cached": [pl.Boolean, pl.Int8, pl.String], "status": [pl.Int32, pl.Int16, pl.UInt64, pl.String],
+}  # fmt: skip
+"""As which a column may be held."""
 
 
 @settings(max_examples=cases(7), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(TYPED, min_size=1, max_size=12), columns=st.sets(st.sampled_from(sorted(SCHEMA))),
-    group=st.sampled_from([1, 5]), times=st.booleans(),
+    group=st.sampled_from([1, 5]), kinds=st.fixed_dictionaries({k: st.sampled_from(v) for k, v in KINDS.items()}),
 )  # fmt: skip
-def test_parquet(tmp_path: Path, rows: list[dict[str, Any]], columns: set[str], group: int, *, times: bool) -> None:
+def test_parquet(tmp_path: Path, rows: list[dict[str, Any]], columns: set[str], group: int, kinds: dict[str, Any]) -> None:
     path = tmp_path / "log.parquet"
     schema = {k: v for k, v in SCHEMA.items() if k == "model" or k in columns}
     frame = pl.DataFrame([{k: row.get(k) for k in schema} for row in rows], schema=schema)
-    if times and "started_at" in columns:
+    if isinstance(kinds["started_at"], pl.Datetime) and "started_at" in columns:
         frame = frame.with_columns(pl.from_epoch(pl.col("started_at") % 2_000_000_000).dt.replace_time_zone("UTC"))
+    frame = frame.with_columns(pl.col(k).cast(v, strict=False) for k, v in kinds.items() if k in columns)
     frame.write_parquet(path, row_group_size=group)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(tables, "PARQUET_BATCH", 3)
         patched.setattr(tables, "_CAREFUL_BATCH", 2)
         patched.setattr(parquet_rows, "_FEWEST_ROWS", 2)
         assert_both_ways_agree(path)
+
+
+@pytest.mark.parametrize("kind", [pl.Int8, pl.UInt16, pl.Int64], ids=str)
+def test_a_duration_of_any_width_is_read(tmp_path: Path, kind: Any) -> None:
+    path = tmp_path / "log.parquet"
+    frame = pl.DataFrame({"model": [MODEL], "prompt_tokens": [700_000], "started_at": [1788338472], "latency_ms": [90]})
+    frame.with_columns(pl.col("latency_ms").cast(kind)).write_parquet(path)
+    found = ingest(IngestRequest((str(path),), INCIDENT, workers=1))
+    assert (found.inputs[0].problems, found.records["duration_us"].to_pylist()) == ((), [90_000])
 
 
 def cell(value: Any) -> str:

@@ -101,7 +101,8 @@ def _is_whole(held: pl.Series) -> bool:
     """Whether all values are whole numbers that are not too large for a product with a unit."""
     if held.dtype == _TEXT:
         return bool(held.str.contains(r"^[0-9]{1,9}$").all())
-    return held.dtype.is_integer() and bool(held.is_between(0, 10**9).all())
+    # A narrow type cannot be held against a number that it has not.
+    return held.dtype in _FITTING and bool(held.cast(pl.Int64).is_between(0, 10**9).all())
 
 
 def _each(held: pl.Series, read: Callable[[Any], str | None]) -> pl.Series:
