@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from effort import cases
-from kvforensics import raw
+from kvforensics import ingest as ingest_module
+from kvforensics import raw, workers
 from kvforensics.detect import ranked_plans
 from kvforensics.formats import all_formats
 from kvforensics.incident import load_incident
@@ -156,3 +160,27 @@ def test_rejects_of_many_sources_come_in_the_order_of_the_sources_however_they_w
             ("a", 1, "wrong_columns"), ("b", 1, "syntax"), ("b", 2, "syntax"), ("b", 3, "truncated"),
         ]  # fmt: skip
         assert rows[1]["excerpt"] == b"\xff"
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_a_file_that_changes_while_its_last_piece_is_scanned_is_named(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"log.{kind}"
+    if kind == "parquet":
+        pl.DataFrame([ROW, OTHER]).write_parquet(path)
+    else:
+        path.write_text(json.dumps(ROW) + "\n" + json.dumps(OTHER) + "\n")
+    scanned = ingest_module.run_pieces
+
+    def then_changed(*given: Any) -> Any:
+        told = scanned(*given)
+        os.utime(path, ns=(1, 1))
+        return told
+
+    monkeypatch.setattr(ingest_module, "PARALLEL_FROM", 1)
+    monkeypatch.setattr(workers, "pool", ThreadPoolExecutor)
+    request = IngestRequest((str(path),), INCIDENT, workers=2)
+    assert ingest(request).inputs[0].problems == ()
+    monkeypatch.setattr(ingest_module, "run_pieces", then_changed)
+    assert ingest(request).inputs[0].problems == ("changed_while_read",)

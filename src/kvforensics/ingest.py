@@ -6,7 +6,7 @@ Cuts sources into pieces, scans the pieces on all cores, gives every record its 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
@@ -35,6 +35,7 @@ from kvforensics.settled import is_settled
 from kvforensics.source import Source, find_sources, hold_stdin
 from kvforensics.spec import Format
 from kvforensics.spooled import Spool, spool_in
+from kvforensics.stored_file import state_at
 from kvforensics.ties import LeftOut, seed_ids
 from kvforensics.unread import close_stream, count_unread
 from kvforensics.workers import PARALLEL_FROM
@@ -192,9 +193,8 @@ def _read(
         _read_ranges(state, setting, pool, workers, step, len(UTF8_BOM) if found.mark else 0)
     elif plan.container == "lines" and pool and not wide and (stream.compression or (plan.joins == "outermost" and large)):
         _read_blocks(state, setting, pool, workers, stream, step)
-    elif plan.container == "parquet":
-        run_pieces(state, parquet_pieces(str(source.path), setting, plan, workers), pool, workers, lambda: None)
-        close_stream(state, stream)
+    elif plan.container == "parquet" and source.path:
+        _read_parquet(state, setting, pool, workers, stream, source.path)
     elif plan.container == "csv" and pool and plan.joins == "none" and (stream.compression or large):
         readable = Transcoded(stream, wide) if wide else stream
         run_pieces(state, csv_pieces(readable, setting, plan), pool, workers, lambda: step(stream.position_raw))
@@ -203,6 +203,26 @@ def _read(
         readable = Transcoded(stream, wide) if wide else stream
         add_piece(state, scan_piece(Piece("stream", setting, state.plan), readable))
         close_stream(state, stream)
+
+
+def _read_parquet(
+    state: SourceState, setting: Setting, pool: ProcessPoolExecutor | None, workers: int, stream: ByteStream, path: Path
+) -> None:
+    """The stream is only digested, beside the reading of the rows."""
+    plan, before = state.plan, state_at(path)
+    if plan is None:  # pragma: no cover - the caller checked
+        return
+    with ThreadPoolExecutor(1) as beside:
+        closed = beside.submit(close_stream, state, stream)
+        run_pieces(state, parquet_pieces(str(path), setting, plan, workers), pool, workers, lambda: None)
+        closed.result()
+    if state_at(path) != before and "changed_while_read" not in state.problems:
+        _note_change(state)
+
+
+def _note_change(state: SourceState) -> None:
+    state.problems.append("changed_while_read")
+    state.broken = True
 
 
 def _formats_for(name: str, request: IngestRequest) -> tuple[Format, ...]:
@@ -231,6 +251,7 @@ def _read_ranges(
     path, plan = state.source.path, state.plan
     if path is None or plan is None:  # pragma: no cover - the caller checked
         return
+    before = state_at(path)
     digest: list[tuple[str, int, bool]] = []
     thread = Thread(target=lambda: digest.append(digest_file(path)), daemon=True)
     thread.start()
@@ -253,9 +274,8 @@ def _read_ranges(
             run_pieces(state, _block_pieces(blocks, setting, plan), pool, workers, lambda: step(state.tally.bytes))
     thread.join()
     state.sha256, state.bytes, changed = digest[0]
-    if changed or state.tally.bytes + mark != state.bytes:
-        state.problems.append("changed_while_read")
-        state.broken = True
+    if changed or state.tally.bytes + mark != state.bytes or state_at(path) != before:
+        _note_change(state)
 
 
 def _read_blocks(

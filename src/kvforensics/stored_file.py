@@ -20,10 +20,18 @@ def file_state(status: os.stat_result) -> FileState:
     return status.st_size, status.st_mtime_ns, status.st_ino
 
 
+def state_at(path: Path) -> FileState | None:
+    """The state of what is at a path, None where nothing can be told."""
+    try:
+        return file_state(path.stat())
+    except OSError:
+        return None
+
+
 def is_unchanged(path: Path, descriptor: int, before: FileState) -> bool:
     """Whether an open file and what is at its path now are both as they were."""
     try:
-        return before == file_state(os.fstat(descriptor)) == file_state(path.stat())
+        return before == file_state(os.fstat(descriptor)) == state_at(path)
     except OSError:
         return False
 
