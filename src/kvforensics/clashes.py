@@ -32,6 +32,7 @@ PAIRS = ((OVER, ON_MODEL), (REPLAY, UNTOLD_REPLAY), (FAILED, OTHER))
 NOTHING = pl.Series("id", [], dtype=pl.UInt64)
 NONE = pl.DataFrame({"id": NOTHING, "tag": pl.Series([], dtype=pl.UInt8)})
 Parts = Callable[[], Iterator[pl.DataFrame]]
+Chained = Callable[[Parts, pl.Series], pl.Series]
 
 
 def lined(columns: Sequence[pl.Series], tags: pl.Series) -> pl.DataFrame:
@@ -50,9 +51,7 @@ def lined(columns: Sequence[pl.Series], tags: pl.Series) -> pl.DataFrame:
 
 def tagged(lines: pl.DataFrame, tag: int) -> pl.Series:
     """Which ids are of records with a tag."""
-    if tag == OTHER:
-        return (lines["tag"] & (ON_MODEL | FAILED)) == 0
-    return (lines["tag"] & tag) != 0
+    return (lines["tag"] & (ON_MODEL | FAILED)) == 0 if tag == OTHER else (lines["tag"] & tag) != 0
 
 
 def clashing(parts: Parts) -> pl.Series:
@@ -60,19 +59,26 @@ def clashing(parts: Parts) -> pl.Series:
 
     `parts` gives the lines anew each time, in parts that end where a record ends.
     """
-    counts = dict.fromkeys((t for pair in PAIRS for t in pair), 0)
+    counts = dict.fromkeys((MORE, *(t for pair in PAIRS for t in pair)), 0)
     for part in parts():
         for tag in counts:
             counts[tag] += int(tagged(part, tag).sum())
-    found = [_between(parts, *sorted(pair, key=counts.__getitem__)) for pair in PAIRS if all(counts[t] for t in pair)]
+    # Without a second id of a record no chain goes on.
+    chained = _chained if counts[MORE] else _alone
+    pairs = [sorted(pair, key=counts.__getitem__) for pair in PAIRS if all(counts[t] for t in pair)]
+    found = [_between(parts, few, many, chained) for few, many in pairs]
     return pl.concat(found).unique().sort() if found else NOTHING
 
 
-def _between(parts: Parts, few: int, many: int) -> pl.Series:
+def _between(parts: Parts, few: int, many: int, chained: Chained) -> pl.Series:
     """The digests of all ids of the chains that have a record of both kinds."""
-    reached = _chained(parts, pl.concat([part.filter(tagged(part, few))["id"] for part in parts()]))
+    reached = chained(parts, pl.concat([part.filter(tagged(part, few))["id"] for part in parts()]))
     met = [p.filter(tagged(p, many) & p["id"].is_in(reached.implode()))["id"] for p in parts()]
-    return _chained(parts, pl.concat(met))
+    return chained(parts, pl.concat(met))
+
+
+def _alone(_: Parts, start: pl.Series) -> pl.Series:
+    return start.unique()
 
 
 def _chained(parts: Parts, start: pl.Series) -> pl.Series:

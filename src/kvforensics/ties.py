@@ -91,8 +91,8 @@ class LeftOut:
         """Those of the digests that were left out."""
         if digests.is_empty():
             return NOTHING
-        left = (part.filter(~tagged(part, KEPT))["id"] for part in self._parts())
-        return pl.concat([NOTHING, *(ids.filter(ids.is_in(digests.implode())) for ids in left)]).unique().sort()
+        shared = (part.filter(part["id"].is_in(digests.implode())) for part in self._parts())
+        return pl.concat([NOTHING, *(part.filter(~tagged(part, KEPT))["id"] for part in shared)]).unique().sort()
 
     def clashing(self) -> pl.Series:
         """Those of records that contradict each other, and of all that are tied to them."""
