@@ -23,6 +23,7 @@ ABSURD_FACTOR = 16
 _NO_STARTS = ("date-only", "start-or-end", "end-minus-duration", "end-only", "missing")
 _ROUNDING = 1_000
 """Microseconds by which two times of the same moment differ in a log."""
+_NO_INSTANT = read_instants(pl.Series([None], dtype=pl.String), None).with_columns(basis=pl.lit(None, pl.String))
 _ID_TYPE = pl.List(pl.Struct({"kind": pl.String, "value": pl.String}))
 RECORD_COLUMNS = (
     "source", "line", "byte_offset", "byte_length", "sha256", "format", "record_id", "ids", "started_earliest",
@@ -119,8 +120,9 @@ def normalise(
 
 def settling(raw: pl.DataFrame, fmt: Format, zone: str | None, incident: Incident) -> pl.DataFrame:
     """The canonical columns of a raw batch that say whether a record is settled."""
-    times = read_starts(raw, fmt.zone if zone is None else zone, incident)
-    return pl.concat([times, _tokens(raw, fmt, _limits(incident)), raw.select(said_replay())], how="horizontal")
+    times = read_starts(raw, fmt.zone if zone is None else zone, incident, bare=True)
+    tokens = _tokens(raw, fmt, _limits(incident), bare=True)
+    return pl.concat([times, tokens, raw.select(said_replay())], how="horizontal")
 
 
 def _limits(incident: Incident) -> TokenLimits:
@@ -130,12 +132,12 @@ def _limits(incident: Incident) -> TokenLimits:
     )
 
 
-def _tokens(raw: pl.DataFrame, fmt: Format, limits: TokenLimits) -> pl.DataFrame:
+def _tokens(raw: pl.DataFrame, fmt: Format, limits: TokenLimits, *, bare: bool = False) -> pl.DataFrame:
     rule = pl.col("cache_rule").fill_null(fmt.cache_rule) if "cache_rule" in raw.columns else fmt.cache_rule
     return read_tokens(
         raw, rule=rule, incident_limits=limits,
         cache_visible=fmt.cache_visible, cache_always_told=fmt.cache_always_told, own_total=fmt.own_total, estimate=False,
-        total_is_sum=fmt.total_is_sum,
+        total_is_sum=fmt.total_is_sum, bare=bare,
     )  # fmt: skip
 
 
@@ -162,19 +164,15 @@ _FLAGS = {
 }  # fmt: skip
 
 
-def read_starts(raw: pl.DataFrame, zone: str | None, incident: Incident) -> pl.DataFrame:
-    """The interval of possible starts, from a start, else an end, else a stamp that may be either."""
+def read_starts(raw: pl.DataFrame, zone: str | None, incident: Incident, *, bare: bool = False) -> pl.DataFrame:
+    """The interval of possible starts, from a start, else an end, else a stamp that may be either.
+
+    Where it is `bare`, nothing else is told.
+    """
     parts = []
     for slot in ("start", "end", "stamp"):
         if raw[slot].null_count() == raw.height:
-            part = pl.DataFrame(
-                {
-                    "earliest": pl.Series([None] * raw.height, dtype=pl.Int64),
-                    "latest": pl.Series([None] * raw.height, dtype=pl.Int64),
-                    "basis": pl.Series([None] * raw.height, dtype=pl.String),
-                    "problem": pl.Series([None] * raw.height, dtype=pl.String),
-                }
-            )
+            part = pl.DataFrame([column.new_from_index(0, raw.height) for column in _NO_INSTANT])
         else:
             part = read_instants(raw[slot], zone)
         parts.append(part.rename({c: f"{slot}_{c}" for c in part.columns}))
@@ -193,16 +191,17 @@ def read_starts(raw: pl.DataFrame, zone: str | None, incident: Incident) -> pl.D
         pl.when(by_start).then("start_latest").when(by_end).then(pl.col("end_latest") - d.fill_null(0))
         .when(by_stamp).then("stamp_latest")
     )  # fmt: skip
+    bounds = (earliest.alias("started_earliest"), latest.alias("started_latest"))
+    if bare:
+        return frame.select(bounds)
     basis = (
         pl.when(by_start).then("start_basis")
         .when(by_end & d.is_not_null()).then(pl.lit("end-minus-duration")).when(by_end).then(pl.lit("end-only"))
         .when(by_stamp).then(pl.lit("start-or-end")).otherwise(pl.lit("missing"))
     )  # fmt: skip
     problem = pl.concat_str(["start_problem", "end_problem", "stamp_problem"], separator="\x1f", ignore_nulls=True)
-    return frame.select(
-        earliest.alias("started_earliest"), latest.alias("started_latest"), basis.alias("time_basis"),
-        pl.when(problem == "").then(None).otherwise(problem).alias("time_problem"), "duration_us",
-    )  # fmt: skip
+    problem = pl.when(problem == "").then(None).otherwise(problem)
+    return frame.select(*bounds, basis.alias("time_basis"), problem.alias("time_problem"), "duration_us")
 
 
 def _first_token(raw: pl.DataFrame, times: pl.DataFrame, zone: str | None) -> pl.Series:

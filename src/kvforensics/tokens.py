@@ -42,10 +42,12 @@ def read_tokens(
     estimate: bool,
     total_is_sum: bool = False,
     cache_always_told: bool = False,
+    bare: bool = False,
 ) -> pl.DataFrame:
     """The bounds of each record's prompt, one row for each row of `raw`.
 
-    Columns: `prompt_tokens_min`, `prompt_tokens_max`, `token_basis`, `completion_tokens`, `problems`.
+    Columns: `prompt_tokens_min`, `prompt_tokens_max`, `token_basis`, `completion_tokens`, `problems`; where it is `bare`, only
+    those of numbers.
 
     `rule` is one of those of `Format.cache_rule`, or an expression over `raw` that gives one of them. `cache_visible` says
     that cached tokens would be in the record, `cache_always_told` that a record without them leaves them open, `own_total`
@@ -63,8 +65,8 @@ def read_tokens(
     frame = pl.DataFrame(parsed).hstack(asked)
     told = pl.col("cache_read").is_not_null() | pl.col("cache_write").is_not_null()
     visible = told if cache_always_told else pl.lit(cache_visible)
-    counted = _counted(frame, visible=visible, own_total=own_total and not total_is_sum, summed=total_is_sum)
-    return _bounded(counted, incident_limits.template_allowance, estimate=estimate)
+    counted = _counted(frame, visible=visible, own_total=own_total and not total_is_sum, summed=total_is_sum, bare=bare)
+    return _bounded(counted, incident_limits.template_allowance, estimate=estimate, bare=bare)
 
 
 def read_count(text: pl.Series, absurd_over: int | None) -> tuple[pl.Series, pl.Series]:
@@ -105,8 +107,11 @@ def _read_count(text: pl.Series, absurd_over: int | None) -> tuple[pl.Series, pl
     return frame["value"], frame["flaw"]
 
 
-def _counted(frame: pl.DataFrame, *, visible: pl.Expr, own_total: bool, summed: bool) -> pl.DataFrame:
-    """Adds `low`, `high` and `basis` from the counts alone, and `conflict` where they contradict each other."""
+def _counted(frame: pl.DataFrame, *, visible: pl.Expr, own_total: bool, summed: bool, bare: bool) -> pl.DataFrame:
+    """Adds `low`, `high` and `basis` from the counts alone, and `conflict` where they contradict each other.
+
+    Where it is `bare`, only the numbers.
+    """
     a, total, output = pl.col("prompt"), pl.col("total"), pl.col("completion")
     read, write = pl.col("cache_read").fill_null(0), pl.col("cache_write").fill_null(0)
     cache = read + write
@@ -163,9 +168,14 @@ def _counted(frame: pl.DataFrame, *, visible: pl.Expr, own_total: bool, summed: 
         pl.when(other_high.is_not_null()).then(pl.lit("total-minus-output"))
         .when(cache > 0).then(pl.lit("reported+cache")).otherwise(pl.lit("unknown"))
     )  # fmt: skip
-    return frame.with_columns(
+    numbers = (
         pl.when(given).then(reported_low).when(~contradicts).then(other_low).alias("low"),
         pl.when(given).then(reported_high).when(~contradicts).then(other_high).alias("high"),
+    )
+    if bare:
+        return frame.with_columns(numbers)
+    return frame.with_columns(
+        *numbers,
         pl.when(given)
         .then(reported_basis)
         .when(contradicts)
@@ -176,7 +186,7 @@ def _counted(frame: pl.DataFrame, *, visible: pl.Expr, own_total: bool, summed: 
     )
 
 
-def _bounded(frame: pl.DataFrame, allowance: int, *, estimate: bool) -> pl.DataFrame:
+def _bounded(frame: pl.DataFrame, allowance: int, *, estimate: bool, bare: bool) -> pl.DataFrame:
     """Meets the counts with what the size of the request allows."""
     size = pl.col("request_bytes")
     # A compressed body bounds nothing; no request has no bytes, so 0 is a size that nobody wrote down.
@@ -186,21 +196,26 @@ def _bounded(frame: pl.DataFrame, allowance: int, *, estimate: bool) -> pl.DataF
         basis = pl.when(low.is_null() & high.is_null()).then(pl.lit("unknown")).otherwise(pl.lit("client-estimate"))
         low = high = pl.lit(None, dtype=pl.Int64)
     exceeds = (low > bound).fill_null(value=False)
+    numbers = (
+        pl.when(~exceeds).then(low).alias("prompt_tokens_min"),
+        pl.when(~exceeds).then(pl.min_horizontal(high, bound)).alias("prompt_tokens_max"),
+        pl.col("completion").alias("completion_tokens"),
+    )
+    if bare:
+        return frame.select(numbers)
     by_size = low.is_null() & high.is_null() & bound.is_not_null()
     problems = [
         pl.when(pl.col(f"{slot}_flaw").is_not_null()).then(pl.concat_str(pl.lit(f"{name}_"), f"{slot}_flaw"))
         for slot, name in _NAMES.items()
     ]
     return frame.select(
-        pl.when(~exceeds).then(low).alias("prompt_tokens_min"),
-        pl.when(~exceeds).then(pl.min_horizontal(high, bound)).alias("prompt_tokens_max"),
+        *numbers,
         pl.when(exceeds)
         .then(pl.lit("unknown"))
         .when(by_size)
         .then(pl.lit("size-bound"))
         .otherwise(basis)
         .alias("token_basis"),
-        pl.col("completion").alias("completion_tokens"),
         pl.concat_list(*problems, "conflict", pl.when(exceeds).then(pl.lit("tokens_exceed_size")))
         .list.drop_nulls()
         .alias("problems"),
