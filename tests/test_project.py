@@ -107,6 +107,20 @@ def test_the_code_keeps_its_rules(command: tuple[str, ...]) -> None:
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
 
 
+THREADS = """
+import os, kvforensics.piece
+print(*(open(f"/proc/self/task/{t}/comm").read().strip() for t in os.listdir("/proc/self/task")), sep="\\n")
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the system does not list threads")
+def test_what_workers_load_asks_polars_nothing_as_its_threads_do_not_outlive_a_fork() -> None:
+    done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, check=True, text=True)
+    names = done.stdout.splitlines()
+    assert names
+    assert [n for n in names if re.match(r"polars-\d|tokio", n)] == []
+
+
 @pytest.mark.slow
 def test_the_wheel_alone_checks_logs(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]

@@ -23,7 +23,7 @@ ABSURD_FACTOR = 16
 _NO_STARTS = ("date-only", "start-or-end", "end-minus-duration", "end-only", "missing")
 _ROUNDING = 1_000
 """Microseconds by which two times of the same moment differ in a log."""
-_NO_INSTANT = read_instants(pl.Series([None], dtype=pl.String), None).with_columns(basis=pl.lit(None, pl.String))
+_INSTANT = {"earliest": pl.Int64(), "latest": pl.Int64(), "basis": pl.String(), "problem": pl.String()}
 _ID_TYPE = pl.List(pl.Struct({"kind": pl.String, "value": pl.String}))
 RECORD_COLUMNS = (
     "source", "line", "byte_offset", "byte_length", "sha256", "format", "record_id", "ids", "started_earliest",
@@ -172,7 +172,7 @@ def read_starts(raw: pl.DataFrame, zone: str | None, incident: Incident, *, bare
     parts = []
     for slot in ("start", "end", "stamp"):
         if raw[slot].null_count() == raw.height:
-            part = pl.DataFrame([column.new_from_index(0, raw.height) for column in _NO_INSTANT])
+            part = pl.DataFrame({n: pl.Series([None], dtype=t).new_from_index(0, raw.height) for n, t in _INSTANT.items()})
         else:
             part = read_instants(raw[slot], zone)
         parts.append(part.rename({c: f"{slot}_{c}" for c in part.columns}))
