@@ -117,7 +117,24 @@ _TWICE = ("csv", "parquet", "cri")
 """What DuckDB reads faster twice than it keeps it."""
 
 
-def _account(form: str) -> str:
+_ID = "01M[0-9A-Z]{23}"
+_NUMBERED = f"(SELECT row_number() OVER () AS number, line FROM {_LINES})"
+_LINE = f"SELECT number, sha256(line) FROM {_NUMBERED} WHERE contains(line, '{generate.MODEL}')"
+_PLACES = {
+    "parquet": "SELECT file_row_number + 1 FROM read_parquet($1, file_row_number = true) WHERE list_contains($2, id)",
+    "otlp": (
+        f"SELECT number, sha256(line) FROM (SELECT number, line, unnest(regexp_extract_all(line, '\"spanId\":\"(\\w+)', 1))"
+        f" AS span FROM {_NUMBERED}) WHERE list_contains(list_transform($2, lambda id: id[33:]), span)"
+    ),
+}  # fmt: skip
+"""Where the calls with the ids $2 are, and the digests of their lines; of most containers it is the line that has the id."""
+
+
+def _places(form: str) -> str:
+    return _PLACES.get(form, f"{_LINE} AND list_contains($2, regexp_extract(line, '{_ID}'))")
+
+
+def _account(form: str, more: str = "") -> str:
     """How many calls are affected, and what else a check tells of all records.
 
     How many there are, how many are on the model and how many of these are small, in how many minutes, from when to when,
@@ -132,7 +149,7 @@ def _account(form: str) -> str:
         f"WITH calls AS {kept} ({_ROWS[form]}), hits AS (SELECT id FROM calls WHERE {where})"
         f" SELECT (SELECT count(DISTINCT id) FROM hits), count(*), count(*) FILTER (model = '{generate.MODEL}'),"
         f" count(*) FILTER (model = '{generate.MODEL}' AND {small}), count(DISTINCT CAST(epoch(created_at) AS BIGINT) // 60),"
-        " min(created_at), max(created_at), (SELECT count(*) FROM calls SEMI JOIN hits USING (id)) FROM calls"
+        f" min(created_at), max(created_at), (SELECT count(*) FROM calls SEMI JOIN hits USING (id)){more} FROM calls"
     )
 
 
@@ -140,7 +157,9 @@ _DUCKDB = (
     "import duckdb, sys; c = duckdb.connect(); c.execute(\"SET TimeZone = 'UTC'\");"
     ' c.execute("SET enable_progress_bar = false"); print(c.execute(sys.argv[2], [sys.argv[1]]).fetchone()[0])'
 )
-COUNT, ACCOUNT = "duckdb count", "duckdb account"
+COUNT, ACCOUNT, EVIDENCE = "duckdb count", "duckdb account", "duckdb evidence"
+ASKED = (COUNT, ACCOUNT, EVIDENCE)
+_SCRIPT = str(Path(__file__).with_name("evidence.py"))
 _SCAN = {
     "csv": "pl.scan_csv(sys.argv[1], try_parse_dates=False)", "parquet": "pl.scan_parquet(sys.argv[1])",
     "plain": "pl.scan_ndjson(sys.argv[1], schema={'created_at': pl.String, 'model': pl.String, 'status_code': pl.Int64,"
@@ -180,9 +199,14 @@ def _duckdb(name: str, query: str) -> Tool:
     return Tool(name, lambda path: (sys.executable, "-c", _DUCKDB, str(path), query), int)
 
 
+def _evidence(form: str) -> Tool:
+    account, places = _account(form, ", (SELECT list(DISTINCT id) FROM hits)"), _places(form)
+    return Tool(EVIDENCE, lambda path: (sys.executable, _SCRIPT, str(path), account, places), int)
+
+
 def databases(form: str) -> list[Tool]:
-    """DuckDB, asked for the count alone and for the account, and Polars where it reads the form itself."""
-    found = [_duckdb(COUNT, _COUNT[form]), _duckdb(ACCOUNT, _account(form))]
+    """DuckDB, asked for the count, for the account and for evidence, and Polars where it reads the form itself."""
+    found = [_duckdb(COUNT, _COUNT[form]), _duckdb(ACCOUNT, _account(form)), _evidence(form)]
     if form in _SCAN:
         code = _POLARS.replace("{scan}", _SCAN[form])
         found.append(Tool("polars", lambda path: (sys.executable, "-c", code, str(path)), int))

@@ -139,7 +139,7 @@ def processor(runs: Sequence[Run]) -> float:
 
 def table(pairs: Sequence[tuple[Tool, Path]], runs: Sequence[Sequence[Run]], size: int) -> None:
     """A line for each pair, with its seconds and processor seconds by those of DuckDB: 3 is three times as much."""
-    bases = [done for (tool, _), done in zip(pairs, runs, strict=True) if tool.name in (peers.COUNT, peers.ACCOUNT)]
+    bases = [done for (tool, _), done in zip(pairs, runs, strict=True) if tool.name in peers.ASKED]
     for (tool, path), done in zip(pairs, runs, strict=True):
         seconds = [run.seconds for run in done]
         ratios = [f"{median(done) / median(base):7.2f} {processor(done) / max(processor(base), 0.01):7.2f}" for base in bases]
@@ -193,11 +193,11 @@ def main() -> None:
         print(f"{os.cpu_count()} cores, {given.lines:,} lines, median of {given.repeats}, each run a fresh process\n")
         print(
             f"{'file':<27} {'tool':<16} {'seconds':>8} {'from':>7} {'to':>7} {'cpu s':>7} {'MB/s':>7} {'MiB':>6}"
-            f" {'x count':>7} {'x cpu':>7} {'x acct':>7} {'x cpu':>7}  answer"
+            f" {'x count':>7} {'x cpu':>7} {'x acct':>7} {'x cpu':>7} {'x evid':>7} {'x cpu':>7}  answer"
         )
         for form in given.forms.split(","):
             path, truth = data(folder, given.lines, form)
-            tools = [check(form, given.workers), *peers.databases(form)[: 2 if given.only_duckdb else None]]
+            tools = [check(form, given.workers), *peers.databases(form)[: len(peers.ASKED) if given.only_duckdb else None]]
             # Packed files are asked of those two that matter only.
             tools += peers.references() if form == "plain" and not given.only_duckdb else []
             pairs = [(tool, path) for tool in tools]
