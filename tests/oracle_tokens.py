@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -45,6 +45,7 @@ def count(text: str | None, absurd_over: int | None) -> tuple[int | None, str | 
 def read(
     record: Mapping[str, str | None], rule: str | None, allowance: int, absurd_over: int | None, *, cache_visible: bool,
     own_total: bool, estimate: bool, total_is_sum: bool = False, cache_always_told: bool = False,
+    also: Sequence[str] = (),
 ) -> Answer:  # fmt: skip
     answer = Answer()
     values: dict[str, int | None] = {}
@@ -102,6 +103,11 @@ def read(
             answer.low, answer.high, answer.basis = cache or None, total, "total-minus-output"
     elif cache:
         answer.low, answer.basis = cache, "reported+cache"
+
+    believed = [n for n, _ in (count(text, absurd_over) for text in also) if n is not None]
+    if believed and answer.high is not None and max(believed) > answer.high:
+        answer.high, answer.basis = max(believed), "uncertain-cache-rule"
+        answer.problems.append("counts_disagree")
 
     if estimate and (answer.low is not None or answer.high is not None):
         answer.low, answer.high, answer.basis = None, None, "client-estimate"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import oracle_tokens
 from effort import cases
-from kvforensics.tokens import TokenLimits, read_count, read_tokens
+from kvforensics.tokens import ALSO, TokenLimits, all_counts, read_count, read_tokens
 
 SLOTS = ("prompt", "cache_read", "cache_write", "completion", "total", "request_bytes", "request_encoding")
 LIMITS = TokenLimits(template_allowance=4096, absurd_over=16 * 1_048_576)
@@ -83,6 +83,32 @@ def test_the_named_cases_give_their_bounds(
     rule: str, record: dict[str, Any], low: int | None, high: int | None, basis: str
 ) -> None:
     assert one(rule, **record)[:3] == (low, high, basis)
+
+
+@pytest.mark.parametrize(
+    ("rule", "record", "also", "high", "basis"),
+    [
+        ("inclusive", {"prompt": "5"}, (5, 700_000), 700_000, "uncertain-cache-rule"),
+        ("inclusive", {"prompt": "700000"}, (700_000, 5), 700_000, "reported"),
+        ("inclusive", {"prompt": "5"}, (5, "681281"), 681_281, "uncertain-cache-rule"),
+        ("inclusive", {"prompt": "5"}, (5, "x", None, True, -7, 99_999_999), 5, "reported"),
+        ("exclusive", {"prompt": "5", "cache_read": "699995"}, (5, 700_000), 700_000, "reported+cache"),
+        ("exclusive", {"prompt": "5", "cache_write": "699994"}, (5, 700_000), 700_000, "uncertain-cache-rule"),
+        ("unknown", {"prompt": "5", "cache_read": "2"}, (5, 7), 7, "uncertain-cache-rule"),
+        ("inclusive", {"total": "9", "completion": "2"}, ("x", 8), 8, "uncertain-cache-rule"),
+        ("inclusive", {"prompt": "5", "request_bytes": "40"}, (5, 700_000), 4136, "uncertain-cache-rule"),
+    ],
+)
+def test_another_count_of_the_prompt_raises_the_upper_bound_alone(
+    rule: str, record: dict[str, str], also: tuple[Any, ...], high: int, basis: str
+) -> None:
+    raw = batch(record).with_columns(pl.lit(all_counts(also)).alias(ALSO))
+    alone, both = (
+        read_tokens(frame, rule=rule, incident_limits=LIMITS, cache_visible=True, own_total=True, estimate=False).row(0)
+        for frame in (batch(record), raw)
+    )
+    assert both[:3] == (alone[0], high, basis)
+    assert both[4] == (["counts_disagree"] if high != alone[1] else [])
 
 
 def test_a_total_that_the_product_added_up_does_not_make_a_field_exclusive() -> None:
@@ -166,7 +192,10 @@ RECORD = st.fixed_dictionaries(
 @settings(max_examples=cases(120), deadline=None, derandomize=True)
 @given(
     records=st.lists(
-        st.tuples(RECORD, st.sampled_from(["inclusive", "exclusive", "split", "unproven", "unknown", None])),
+        st.tuples(
+            RECORD, st.sampled_from(["inclusive", "exclusive", "split", "unproven", "unknown", None]),
+            st.lists(COUNT.filter(bool), max_size=3, unique=True),
+        ),
         min_size=1, max_size=20
     ),
     allowance=st.sampled_from([0, 3, 4096]),
@@ -178,11 +207,12 @@ RECORD = st.fixed_dictionaries(
     cache_always_told=st.booleans(),
 )
 def test_the_vectorised_reading_agrees_with_the_slow_one(
-    records: list[tuple[dict[str, str | None], str | None]], allowance: int, absurd_over: int | None, *, cache_visible: bool,
-    own_total: bool, estimate: bool, total_is_sum: bool, cache_always_told: bool,
+    records: list[tuple[dict[str, str | None], str | None, list[str]]], allowance: int, absurd_over: int | None, *,
+    cache_visible: bool, own_total: bool, estimate: bool, total_is_sum: bool, cache_always_told: bool,
 ) -> None:  # fmt: skip
-    raw = batch(*(r for r, _ in records)).with_columns(
-        pl.Series("rule_text", [rule for _, rule in records], dtype=pl.String)
+    raw = batch(*(r for r, _, _ in records)).with_columns(
+        pl.Series("rule_text", [rule for _, rule, _ in records], dtype=pl.String),
+        pl.Series(ALSO, [all_counts(also) for _, _, also in records], dtype=pl.String),
     )
     options = {
         "cache_visible": cache_visible, "own_total": own_total, "estimate": estimate, "total_is_sum": total_is_sum,
@@ -190,7 +220,10 @@ def test_the_vectorised_reading_agrees_with_the_slow_one(
     }  # fmt: skip
     limits = TokenLimits(allowance, absurd_over)
     frame = read_tokens(raw, rule=pl.col("rule_text"), incident_limits=limits, **options)
-    slow = [oracle_tokens.read(r, rule, allowance, absurd_over, **options).row() for r, rule in records]
+    slow = [
+        oracle_tokens.read(r, rule, allowance, absurd_over, **options, also=also if len(also) > 1 else ()).row()
+        for r, rule, also in records
+    ]
     assert frame.rows() == slow
     for low, high, *_ in frame.rows():
         assert low is None or high is None or low <= high

@@ -18,6 +18,7 @@ from kvforensics.masks import Mask, both, either, every, some, without
 from kvforensics.paths import fold
 from kvforensics.raw import TELLING, TIMES, Extractor, raw_batch
 from kvforensics.sealed import MARK
+from kvforensics.tokens import ALSO, both_counts
 
 Path = tuple[str, ...]
 _ODD_NAME = re.compile(r"[\[~*]")
@@ -75,7 +76,9 @@ class Columns:
         self._nested = tuple(n for n in names if n in set(nested))
         self._roots = tuple(n for n in names if n in set(extractor.roots) and n not in self._nested)
         self._openable = tuple(n for n in names if n in asked.opened and n not in self._nested)
-        self._slots = {slot: self._cells(paths) for slot, paths in asked.slots.items()}
+        slots = {slot: self._cells(paths) for slot, paths in asked.slots.items()}
+        # One count alone contradicts nothing.
+        self._slots = {slot: cells for slot, cells in slots.items() if slot != ALSO or len(cells) > 1}
         self._native = self._as_they_are()
         self._terms = tuple(tuple((self._cell(p), p, wanted) for p, wanted in terms) for terms in asked.signature)
         self._framing = tuple((self._cell(p), unit, wanted) for p, unit, wanted in asked.framing)
@@ -268,13 +271,13 @@ class Columns:
         value: pl.Series | None = None
         doubt: Mask = None
         for cell, unit in cells:
-            if value is not None and not value.null_count():
+            if value is not None and slot != ALSO and not value.null_count():
                 break
             here, open_here = self._value(slot, cell, unit, batch)
             if open_here is not None:
-                doubt = either(doubt, open_here if value is None else some(open_here & value.is_null()))
+                doubt = either(doubt, open_here if value is None or slot == ALSO else some(open_here & value.is_null()))
             if here is not None and here.null_count() < len(here):
-                value = here if value is None else value.zip_with(value.is_not_null(), here)
+                value = here if value is None else _joined(slot, value, here)
         return value, doubt
 
     def _value(self, slot: str, cell: _Cell, unit: str, batch: _Batch) -> tuple[pl.Series | None, Mask]:
@@ -290,7 +293,7 @@ class Columns:
             else:
                 value = told(slot, held, unit)
                 doubt = batch.may_hold(cell.column, None) if cell.column in self._openable else None
-        if cell.anywhere and (value is None or value.null_count()):
+        if cell.anywhere and (value is None or slot == ALSO or value.null_count()):
             # Only where the row itself has no such key does the search go on below.
             for name in (*self._nested, *self._openable):
                 other = batch.get(name)
@@ -298,8 +301,12 @@ class Columns:
                     continue
                 below = other.is_not_null() if name in self._nested else batch.may_hold(name, cell.inside)
                 if below is not None:
-                    doubt = either(doubt, below if value is None else some(below & value.is_null()))
+                    doubt = either(doubt, below if value is None or slot == ALSO else some(below & value.is_null()))
         return value, doubt
+
+
+def _joined(slot: str, value: pl.Series, more: pl.Series) -> pl.Series:
+    return both_counts(value, more) if slot == ALSO else value.zip_with(value.is_not_null(), more)
 
 
 def can_read(extractor: Extractor, names: Sequence[str]) -> bool:

@@ -9,7 +9,7 @@ that starts with `~` ignores case, `-`, `_` and spaces, and `**` looks breadth f
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -94,7 +94,7 @@ def lookup(value: Any, steps: tuple[str, ...]) -> Any:
         if type(value) is not dict:
             return None
         if step == "**":
-            return _anywhere(value, steps[at + 1 :])
+            return next(_anywhere(value, steps[at + 1 :]), None)
         if step in value:
             value = value[step]
         elif step[0] == "~":
@@ -117,7 +117,17 @@ def _flat(value: Mapping[str, Any], steps: tuple[str, ...]) -> Any:
     return None
 
 
-def _anywhere(value: Mapping[str, Any], steps: tuple[str, ...]) -> Any:
+def every(value: Any, steps: tuple[str, ...]) -> Iterator[Any]:
+    """All values that a path finds which searches, the one value of another path."""
+    if "**" in steps:
+        at = steps.index("**") + 1
+        root = lookup(value, steps[:at])
+        yield from () if root is None else _anywhere(root, steps[at:])
+    elif (found := lookup(value, steps)) is not None:
+        yield found
+
+
+def _anywhere(value: Any, steps: tuple[str, ...]) -> Iterator[Any]:
     level: list[Any] = [value]
     seen = 0
     for _ in range(MAX_DEPTH):
@@ -125,14 +135,13 @@ def _anywhere(value: Mapping[str, Any], steps: tuple[str, ...]) -> Any:
         for node in level:
             seen += 1
             if seen > MAX_NODES:
-                return None
+                return
             found = lookup(node, steps)
             if found is not None:
-                return found
+                yield found
             below.extend(v for v in node.values() if type(v) is dict)
             below.extend(x for v in node.values() if type(v) is list for x in v if type(x) is dict)
         level = below
-    return None
 
 
 def text_of(value: Any) -> str | None:

@@ -12,15 +12,17 @@ from typing import Any
 import polars as pl
 
 from kvforensics.asked import Asked
-from kvforensics.paths import compile_path, embedded, fold, lookup, text_of
-from kvforensics.shapes import Place, ShapeCache, places, telling_shape
+from kvforensics.heads import Heads, below
+from kvforensics.paths import compile_path, embedded, every, lookup, text_of
+from kvforensics.shapes import Place, ShapeCache, places, telling_shape, value_at
 from kvforensics.slot_text import TICKS, slot_text
 from kvforensics.spec import ID_KINDS, SLOTS, Format
 from kvforensics.terms import compile_terms, meets
+from kvforensics.tokens import ALSO, all_counts
 from kvforensics.value_reading import READINGS
 
 SPECIAL = ("output", "error", "duration", "first_token", "tag")
-RAW_COLUMNS = (*SLOTS, *(f"id_{kind}" for kind in ID_KINDS))
+RAW_COLUMNS = (*SLOTS, ALSO, *(f"id_{kind}" for kind in ID_KINDS))
 ID_COLUMNS = ("record_id", *(f"id_{kind}" for kind in ID_KINDS))
 TIMES = ("start", "stamp", "end")
 TELLING = frozenset((*ID_COLUMNS, *TIMES, "model", "answer_model", "provider", "host", "sample_interval"))
@@ -40,6 +42,9 @@ class Extractor:
         self.slots |= {
             f"id_{kind}": tuple(_with_unit(p, "") for p in paths) for kind, paths in fmt.ids.items() if kind in ID_KINDS
         }
+        counts = tuple(_with_unit(p, "") for p in fmt.fields.get("prompt", ()) if p not in fmt.stand_ins)
+        if len(counts) > 1 or any("**" in steps for steps, _ in counts):
+            self.slots[ALSO] = counts
         if fmt.cache_rules:
             self.slots["cache_rule"] = tuple(_rule(term, rule) for term, rule in fmt.cache_rules)
         if tenant_by and tenant_by not in ("tenant", "key", "user", "client_ip", "user_agent", "node"):
@@ -112,7 +117,7 @@ class Extractor:
         if self._search:
             columns = self._by_shape([self._open(r) for r in records] if self._opened else records, slots)
         else:
-            heads = _Heads(records)
+            heads = Heads(records)
             columns = {slot: _column(slot, paths, heads) for slot, paths in slots.items()}
         return raw_batch(columns, len(records), self.format.constants, self.format.nothing)
 
@@ -130,6 +135,9 @@ class Extractor:
                 if where is None:
                     for i in members:
                         column[i] = self._value(slot, paths, records[i])
+                elif slot == ALSO:
+                    for i in members if len(where[slot]) > 1 else ():
+                        column[i] = all_counts(value_at(records[i], place) for place, _ in where[slot])
                 elif found := where[slot]:
                     for i in members:
                         column[i] = _first(slot, found, records[i])
@@ -148,6 +156,8 @@ class Extractor:
         return {**record, **opened} if opened else record
 
     def _value(self, slot: str, paths: Iterable[tuple[Path, str]], record: Any) -> str | None:
+        if slot == ALSO:
+            return all_counts(value for steps, _ in paths for value in every(record, steps))
         for steps, unit in paths:
             value = lookup(record, steps)
             if value is not None and (text := slot_text(slot, value, unit)) is not None:
@@ -155,58 +165,13 @@ class Extractor:
         return None
 
 
-class _Heads:
-    """The values of a batch under each first key, and which keys are below them: a path that leads nowhere costs nothing."""
-
-    def __init__(self, records: Sequence[Any]) -> None:
-        self._records = records
-        self.nothing: list[str | None] = [None] * len(records)
-        self._dotted: frozenset[str] | None = None
-        self._plain: dict[str, list[Any] | None] = {}
-        self._open: dict[str, tuple[list[Any], dict[str, tuple[str, ...]] | None] | None] = {}
-
-    def plain(self, key: str) -> list[Any] | None:
-        """The values of a key, None where every record has none."""
-        if key not in self._plain:
-            values = [r.get(key) for r in self._records]
-            self._plain[key] = values if values.count(None) < len(values) else None
-        return self._plain[key]
-
-    def opened(self, key: str) -> tuple[list[Any], dict[str, tuple[str, ...]] | None] | None:
-        """The values with JSON kept as text opened, and the names below them by their folded form.
-
-        The names are None where a value is no object.
-        """
-        if key not in self._open:
-            values = self.plain(key)
-            if values is None:
-                self._open[key] = None
-            else:
-                inner = [embedded(v) if type(v) is str else v for v in values]
-                kinds = {tuple(v) if type(v) is dict else () if v is None else None for v in inner}
-                self._open[key] = (
-                    inner,
-                    None if None in kinds else _by_folded(k for kind in kinds for k in kind or ()),
-                )
-        return self._open[key]
-
-    def flat(self, steps: Path) -> list[Any] | None:
-        """The values of a dotted path whose first key no record has: a key with the dots in it."""
-        if self._dotted is None:
-            self._dotted = frozenset(k for kind in {tuple(r) for r in self._records} for k in kind if "." in k)
-        names = self._dotted
-        found = [name for cut in range(2, len(steps) + 1) if (name := ".".join(steps[:cut])) in names]
-        if not found:
-            return None
-        if len(found) == 1 and found[0] == ".".join(steps):
-            return [r.get(found[0]) for r in self._records]
-        return [lookup(r, steps) for r in self._records]
-
-
-def _column(slot: str, paths: Sequence[tuple[Path, str]], heads: _Heads) -> list[str | None]:
+def _column(slot: str, paths: Sequence[tuple[Path, str]], heads: Heads) -> list[str | None]:
     texts: list[str | None] | None = None
-    for steps, unit in paths:
-        values = heads.plain(steps[0]) if len(steps) == 1 else _below(steps, heads)
+    columns = ((unit, heads.plain(steps[0]) if len(steps) == 1 else below(steps, heads)) for steps, unit in paths)
+    if slot == ALSO:
+        told = [values for _, values in columns if values is not None]
+        return list(map(all_counts, zip(*told, strict=True))) if len(told) > 1 else heads.nothing
+    for unit, values in columns:
         if values is None:
             continue
         if slot in SPECIAL or unit == TICKS or unit[:1] in READINGS:
@@ -217,38 +182,6 @@ def _column(slot: str, paths: Sequence[tuple[Path, str]], heads: _Heads) -> list
         if None not in texts:
             break
     return texts if texts is not None else heads.nothing
-
-
-def _by_folded(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for name in sorted(set(names)):
-        found[fold(name)] = (*found.get(fold(name), ()), name)
-    return found
-
-
-def _below(steps: Path, heads: _Heads) -> list[Any] | None:
-    flat = heads.flat(steps)
-    nested = _nested(steps, heads)
-    if flat is None or nested is None:
-        return flat if nested is None else nested
-    # Some records of the batch may be nested and others flat.
-    heads_there = heads.plain(steps[0]) or flat
-    return [f if h is None and n is None else n for n, f, h in zip(nested, flat, heads_there, strict=True)]
-
-
-def _nested(steps: Path, heads: _Heads) -> list[Any] | None:
-    head = heads.opened(steps[0])
-    if head is None:
-        return None
-    values, names = head
-    if names is None:
-        return [None if v is None else lookup(v, steps[1:]) for v in values]
-    spelled = names.get(fold(steps[1].removeprefix("~")), ())
-    if not spelled and not any(fold(".".join(steps[1:cut])) in names for cut in range(3, len(steps) + 1)):
-        return None
-    if len(steps) == 2 and (spelled == (steps[1],) or (steps[1][0] == "~" and len(spelled) == 1)):
-        return [None if v is None else v.get(spelled[0]) for v in values]
-    return [None if v is None else lookup(v, steps[1:]) for v in values]
 
 
 def _first(slot: str, where: tuple[tuple[Place, str], ...], record: Any) -> str | None:

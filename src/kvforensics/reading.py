@@ -200,20 +200,23 @@ class Readings:
     ) -> tuple[Field, ...] | None:
         found: dict[Field, None] = {}
         for steps, unit in extractor.slots.get(slot, ()):
-            first = {next((p for p in places(w, steps) if value_at(w, p) is not None), None) for w in worlds}
+            led = [[p for p in places(w, steps) if value_at(w, p) is not None] for w in worlds]
+            first = {next(iter(p), None) for p in led}
             if len(first) > 1:
                 return None
-            place = first.pop()
-            if place is None:
-                continue
-            if any(type(step) is int for step in place):
-                return None
-            keys = tuple(map(str, place))
-            get = self._get(keys, kinds)
-            if get is None:
-                return None
-            plain = slot != "duration" and unit != TICKS and unit[:1] not in READINGS
-            found[Field(get, "" if plain else unit, keys)] = None
+            # A count of the prompt that a search finds elsewhere may contradict the first one.
+            every = slot == "prompt" and slot in self._wanted
+            for place in dict.fromkeys([*first, *(p for own in led for p in own)] if every else first):
+                if place is None:
+                    continue
+                if any(type(step) is int for step in place):
+                    return None
+                keys = tuple(map(str, place))
+                get = self._get(keys, kinds)
+                if get is None:
+                    return None
+                plain = slot != "duration" and unit != TICKS and unit[:1] not in READINGS
+                found[Field(get, "" if plain else unit, keys)] = None
         return tuple(found)
 
     def _get(self, keys: tuple[str, ...], kinds: Mapping[int, Any]) -> Get | None:

@@ -46,7 +46,7 @@ def are_small(reading: Reading, own: Sequence[Any], below: int) -> list[bool]:
     prompt = slots["prompt"]
     counts = [slots["cache_read"], slots["cache_write"], slots["request_bytes"]]
     hides = not fmt.cache_visible
-    if not prompt or any(f.unit for fs in (prompt, *counts) for f in fs[:1]):
+    if not prompt or any(f.unit for fs in (prompt, *(c[:1] for c in counts)) for f in fs):
         return [False] * len(own)
     if hides and (fmt.cache_rule == "exclusive" or fmt.cache_rules):
         return [False] * len(own)
@@ -59,6 +59,10 @@ def are_small(reading: Reading, own: Sequence[Any], below: int) -> list[bool]:
     ]  # fmt: skip
     if not counts[0] and not counts[1]:
         small = [a and told for a, told in zip(small, _tell_cache(reading, own), strict=True)]
+    for f in prompt[1:]:
+        # A count of the same prompt by another name may be the right one.
+        found = list(map(f.get, own))
+        small = [a and type(n) is int and 0 <= n < below for a, n in zip(small, found, strict=True)]
     if slots["total"] and slots["completion"]:
         sums = zip(map(slots["total"][0].get, own), map(slots["completion"][0].get, own), strict=True)
         small = [a and type(t) is int and type(c) is int and t - c < below for a, (t, c) in zip(small, sums, strict=True)]

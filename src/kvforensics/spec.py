@@ -47,6 +47,8 @@ class Format:
     zone: str | None = None
     """The zone of times without offset where the format's own documentation tells it (`UTC`), else None."""
     duration_unit: str = "ms"
+    stand_ins: tuple[str, ...] = ()
+    """Paths of `prompt` that count something else (a whole trace, by another tokenizer), so that they contradict no count."""
     cache_rule: str = "unknown"
     """`inclusive`, `exclusive` or `unknown`: does the prompt count include tokens read from the provider's cache?
 

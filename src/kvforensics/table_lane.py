@@ -20,10 +20,11 @@ from kvforensics.scanned import Setting
 from kvforensics.settled import WEIGHING, are_failed, tags_of_others
 from kvforensics.sieve import Sieve
 from kvforensics.stumps import Shapes
+from kvforensics.tokens import ALSO
 
 _SETTLING = (
     "prompt", "cache_read", "cache_write", "completion", "total", "request_bytes", "request_encoding", "duration",
-    "from_cache", "replay_of", "cache_rule", "http_status", "state", "success", "error", "output",
+    "from_cache", "replay_of", "cache_rule", "http_status", "state", "success", "error", "output", ALSO,
 )  # fmt: skip
 ROW = "\x00row"
 """The column of the row numbers of a batch; no table can have one of that name, as its own are text of a log."""

@@ -7,7 +7,9 @@ Unknown is null; a zero is unknown too, as no answered prompt is empty.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -17,6 +19,11 @@ _LARGEST = 10**_PLAIN_DIGITS - 1
 _EXACT = 2**53
 _COUNTS = ("prompt", "cache_read", "cache_write", "completion", "total")
 _NAMES = {c: f"{c}_tokens" for c in _COUNTS} | {"request_bytes": "request_bytes"}
+ALSO = "prompt_also"
+"""The column of all counts that a record gives for its prompt, where they are several: the one that is read may be wrong."""
+_AND = "\x1f"
+_LONGEST_COUNT = 64
+_NUMBERS = (int, float)
 _UNCOMPRESSED = ("", "-", "identity", "none")
 
 
@@ -63,10 +70,43 @@ def read_tokens(
         (rule if isinstance(rule, pl.Expr) else pl.lit(rule)).alias("rule"),
     )
     frame = pl.DataFrame(parsed).hstack(asked)
+    also = raw[ALSO] if ALSO in raw.columns else None
     told = pl.col("cache_read").is_not_null() | pl.col("cache_write").is_not_null()
     visible = told if cache_always_told else pl.lit(cache_visible)
     counted = _counted(frame, visible=visible, own_total=own_total and not total_is_sum, summed=total_is_sum, bare=bare)
+    if also is not None and also.null_count() < len(also) and also.str.contains(_AND, literal=True).any():
+        counted = _contradicted(counted, _highest(also, incident_limits.absurd_over), bare=bare)
     return _bounded(counted, incident_limits.template_allowance, estimate=estimate, bare=bare)
+
+
+def all_counts(values: Iterable[Any]) -> str | None:
+    """The text of `ALSO` for values that may be counts of one prompt, None where they are not several."""
+    told = dict.fromkeys(str(v) for v in values if type(v) in _NUMBERS or (type(v) is str and 0 < len(v) <= _LONGEST_COUNT))
+    return _AND.join(told) if len(told) > 1 else None
+
+
+def both_counts(one: pl.Series, other: pl.Series) -> pl.Series:
+    """Two columns of counts as one, with both where they differ."""
+    both = pl.concat_str("one", "other", separator=_AND, ignore_nulls=True)
+    same = pl.when(pl.col("one") == pl.col("other")).then("one").otherwise(both)
+    return pl.DataFrame({"one": one, "other": other}).select(pl.when(same != "").then(same).alias("one"))["one"]
+
+
+def _highest(texts: pl.Series, absurd_over: int | None) -> pl.Series:
+    """The highest of the counts of each row that can be read."""
+    each = pl.DataFrame({"text": texts.str.split(_AND)}).with_row_index("row").drop_nulls().explode("text")
+    read = each.select("row", n=read_count(each["text"], absurd_over)[0]).group_by("row").agg(pl.col("n").max())
+    return pl.Series([None], dtype=pl.Int64).new_from_index(0, len(texts)).scatter(read["row"], read["n"])
+
+
+def _contradicted(frame: pl.DataFrame, highest: pl.Series, *, bare: bool) -> pl.DataFrame:
+    """Raises the upper bound to the highest count of a record, where the one that is read cannot come to it."""
+    above = (pl.lit(highest) > pl.col("high")).fill_null(value=False)
+    words = () if bare else (
+        pl.when(above).then(pl.lit("uncertain-cache-rule")).otherwise("basis").alias("basis"),
+        pl.when(above).then(pl.lit("counts_disagree")).otherwise("conflict").alias("conflict"),
+    )  # fmt: skip
+    return frame.with_columns(pl.when(above).then(pl.lit(highest)).otherwise("high").alias("high"), *words)
 
 
 def read_count(text: pl.Series, absurd_over: int | None) -> tuple[pl.Series, pl.Series]:

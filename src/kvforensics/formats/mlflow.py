@@ -55,6 +55,7 @@ FORMAT = Format(
          # MLflow's name of the whole trace: like this kind, it ties across sources only.
          "x_request_id": ("info.trace_id", "info.request_id")},
     zone="UTC",
+    stand_ins=("info.trace_metadata.mlflow.trace.tokenUsage.input_tokens",),
     cache_rules=((f"{_USAGE}.prompt_tokens", "inclusive"), (f"{_USAGE}.input_tokens_details", "inclusive")),
     own_total=False,
     ok_states=("ok", "status_code_ok", "1"),

@@ -35,6 +35,7 @@ FORMAT = Format(
     },
     ids={"response_id": ("generation_id",), "upstream_id": ("upstream_id",)},
     zone="UTC",
+    stand_ins=("tokens_prompt",),
     cache_rule="inclusive",
     provider_serves=True,
     ok_states=("stop", "length", "tool_calls", "content_filter", "end_turn", "max_tokens", "tool_use", "eos"),

@@ -47,6 +47,7 @@ FORMAT = Format(
     ids={"response_id": ("gen_ai.response.id", "ai.response.id"), "trace_id": ("span.traceId",),
          "span_id": ("span.spanId",), "parent_span_id": ("span.parentSpanId",)},
     zone="UTC",
+    stand_ins=("ai.usage.tokens",),
     cache_rule="inclusive",
     # Before version 6 Anthropic-type providers counted without the cache; later versions say what was not cached.
     cache_rules=(("ai.usage.inputTokenDetails.noCacheTokens", "inclusive"), ("ai.model.provider=*anthropic*", "exclusive")),

@@ -28,6 +28,7 @@ FORMAT = Format(
     },
     ids={"response_id": ("id",)},
     zone="UTC",
+    stand_ins=("tokens_prompt",),
     cache_rule="inclusive",
     provider_serves=True,
     blind_spots=(
