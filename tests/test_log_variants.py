@@ -341,7 +341,7 @@ VARIANTS: dict[str, tuple[Any, str, list[str]]] = {
             {"time": "2026-09-03T10:00:00Z", "event": "started", "payload": "text"},
         ),
         "json-payload > openai-chat",
-        ["TTTT", "-", "TTTT", "-", "TTTN", "-"],
+        ["TTTT", "-", "TTTT", "-", "TTTN", "NTNT"],
     ),
     # An event whose console text is whole and speaks of no model is no call; any other may have been one.
     "trace.jsonl": (

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from kvforensics.inner_calls import InnerCalls, amount, inner_calls
 from kvforensics.kept_calls import may_hold_call
 from kvforensics.layer import encoded, is_fragment
 from kvforensics.model_id import ModelReader
@@ -26,7 +27,6 @@ NAMED_BESIDE = "model_named_beside"
 """The reason of a record of another model of which a part that is not read as its own names the affected one."""
 # A text inside a text has its quotes escaped, so that what prompts and answers say is no name. Runs are bounded.
 _NAME = re.compile(r'"model(?:[_-]?(?:id|name))?"\s{0,8}:\s{0,8}"([^"\\]{1,512})("|\Z)', re.IGNORECASE)
-_MOST_DIGITS = 15
 _SHORT = 256
 """No name of a model is longer."""
 
@@ -57,7 +57,7 @@ class HiddenCalls:
     def _tells(self, key: str, value: Any) -> bool:
         if type(value) is str and len(value) <= _SHORT and self._reader.is_named(value):
             return True
-        return COUNT.search(key) is not None and _amount(value) > self._over
+        return COUNT.search(key) is not None and amount(value) > self._over
 
     def unread(
         self, extractor: Extractor | None, value: Any, data: bytes | None, reasons: Sequence[str] = ()
@@ -75,26 +75,38 @@ class HiddenCalls:
         text = data if data is not None and data.lstrip()[:1] in (b"{", b"[") else encoded(value)
         return (data or text) if may_hold_call(text) and self._reader.mentions(text) else None
 
-    def beside(self, extractor: Extractor, value: Any, data: bytes | None, place: Sequence[str | None]) -> Any:
-        """The value of a record of another model where it names the affected one too, else None.
+    def beside(
+        self, extractor: Extractor, value: Any, data: bytes | None, place: Sequence[str | None]
+    ) -> tuple[Any, InnerCalls] | None:
+        """The value of a record of another model, and what it counts, where it names the affected one too, else None.
 
         What cannot be read as one value is unknown in it, so that no count is taken from there. `place`: its provider and
         its host.
         """
         if type(value) is not dict:
             return None
+        serves = extractor.format.provider_serves
 
-        def may_be(name: Any) -> bool:
+        def may_be(name: Any, provider: Any = None, depth: int = 0) -> bool:
             if type(name) is not str or len(name) > _SHORT or not self._reader.is_named(name):
                 return False
-            return self._reader.read(name, *place, provider_serves=extractor.format.provider_serves) is not False
+            if self._reader.read(name, *place, provider_serves=serves) is not False:
+                return True
+            return bool(depth) and type(provider) is str and self._reader.read(name, provider, None) is True
 
         texts = [(k, text) for k in extractor.roots if k in value for text in _texts(value[k])]
         hiding = {k for k, text in texts if self._names(text, may_be)}
         if hiding:
-            return {k: None if k in hiding else v for k, v in value.items()}
-        viewed = extractor.format.view == "otlp" and (data is None or self._reader.mentions(data))
-        return value if viewed and any(map(may_be, value.values())) else None
+            return {k: None if k in hiding else v for k, v in value.items()}, InnerCalls()
+        if data is not None and not self._reader.mentions(data):
+            return None
+        if extractor.format.view == "otlp":
+            return (value, InnerCalls()) if any(map(may_be, value.values())) else None
+        if data is None or data.lstrip()[:1] != b"{":
+            # What rows of tables keep in their cells is not searched, whichever way they are read.
+            return None
+        found = inner_calls(value, may_be, extractor.roots)
+        return (value, found) if found.named else None
 
     def _names(self, text: str, may_be: Callable[[str], bool]) -> bool:
         """Whether a text that cannot be read as one value may name the affected model as that of a call."""
@@ -119,8 +131,3 @@ def _texts(held: Any) -> Iterator[str]:
         if type(text) is str and (text.lstrip()[:1] in ("{", "[") or "data:" in text[:4096]):
             yield text
 
-
-def _amount(value: Any) -> int:
-    """A count, 0 where a value is none."""
-    text = str(value)
-    return int(text) if type(value) in (int, str) and len(text) <= _MOST_DIGITS and text.isascii() and text.isdigit() else 0

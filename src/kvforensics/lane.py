@@ -8,7 +8,6 @@ a key, a count that is no number, a shape not seen before, goes the careful way.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import suppress
 from itertools import accumulate, compress
 from typing import Any
 
@@ -17,9 +16,9 @@ import polars as pl
 from kvforensics.envelope import Unit
 from kvforensics.framing import Block
 from kvforensics.learned import Learned, Rows
+from kvforensics.mentions import Mentions, Named
 from kvforensics.model_id import ModelReader
-from kvforensics.passed import SPANS, Passed
-from kvforensics.paths import text_of
+from kvforensics.passed import SPANS, Passed, texts
 from kvforensics.raw import Extractor
 from kvforensics.reading import HINTS, NARROW, TIMES, WIDE, Reading, Wrapping
 from kvforensics.sealed import MARK
@@ -56,6 +55,7 @@ class Lane:
         self._inside = inside
         self._narrow = Learned(extractors, NARROW, layers, HINTS)
         self._wide = Learned(extractors, WIDE, layers)
+        self._mentions = Mentions(reader)
         self._others: set[Any] = set()
         self._verdicts: dict[tuple[bool, tuple[Any, ...]], Any] = {}
         self._waiting: list[Waiting] = []
@@ -136,11 +136,13 @@ class Lane:
         """The places of rows that are not plainly about another model; the others are passed."""
         left = set(rows.left)
         calm = rows.are_calm()
-        for reading, at, own in rows.groups:
+        names = _names(rows)
+        rows.barred |= self._mentions.beyond(rows, names)
+        for (reading, at, own), (_, models) in zip(rows.groups, names, strict=True):
             if reading is None or (self._inside and not reading.times):
                 left.update(at)
                 continue
-            far = self._are_others(list(map(reading.slots["model"][0].get, own)), reading.format.nothing)
+            far = self._are_others(models, reading.format.nothing)
             far = [a and b for a, b in zip(far, self._are_answered_so(reading, own), strict=True)]
             self._bar(far, reading, at, own, rows, calm=calm, every=False)
             ids = [values(own, f) for f in reading.ids]
@@ -230,6 +232,9 @@ class Lane:
                 plain = [a and d is not None for a, d in zip(plain, starts["duration"], strict=True)]
             passed = self._passed(reading.format)
             other = [a and v is False for a, v in zip(plain, verdicts, strict=True)]
+            if any(other):
+                beyond = self._mentions.beyond(rows, _names(rows))
+                other = [o and i not in beyond for i, o in zip(at, other, strict=True)]
             done = [a and s and v is not False for a, s, v in zip(plain, small, verdicts, strict=True)]
             left.update(i for i, o, d in zip(at, other, done, strict=True) if not (o or d))
             gone = [o or d for o, d in zip(other, done, strict=True)]
@@ -276,7 +281,11 @@ class Lane:
 
 
 _UNSURE: Any = object()
-_WHOLE = {int, type(None)}
+
+
+def _names(rows: Rows) -> list[Named]:
+    """What rows say of their model."""
+    return [((), ()) if r is None else (at, list(map(r.slots["model"][0].get, own))) for r, at, own in rows.groups]
 
 
 def _may_open(text: str) -> bool:
@@ -286,14 +295,3 @@ def _may_open(text: str) -> bool:
 
 def _is_plain(text: Any, nothing: Sequence[str]) -> bool:
     return type(text) is str and text not in nothing and not _may_open(text)
-
-
-def texts(values: list[Any]) -> pl.Series:
-    """Plain JSON values as a column of texts."""
-    try:
-        return pl.Series(values, dtype=pl.String)
-    except TypeError:
-        if set(map(type, values)) <= _WHOLE:
-            with suppress(OverflowError):
-                return pl.Series(values, dtype=pl.Int64).cast(pl.String)
-        return pl.Series([v if type(v) is str else text_of(v) for v in values], dtype=pl.String)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from kvforensics.paths import text_of
 from kvforensics.reading import TIMES
 
 SPANS = (*TIMES, "duration")
+_WHOLE = {int, type(None)}
 
 
 @dataclass(slots=True)
@@ -40,3 +43,14 @@ class Passed:
     def tag_column(self) -> pl.Series:
         """The tags as a column."""
         return pl.Series(pa.UInt8Array.from_buffers(pa.uint8(), len(self.tags), [None, pa.py_buffer(self.tags)]))
+
+
+def texts(values: list[Any]) -> pl.Series:
+    """Plain JSON values as a column of texts."""
+    try:
+        return pl.Series(values, dtype=pl.String)
+    except TypeError:
+        if set(map(type, values)) <= _WHOLE:
+            with suppress(OverflowError):
+                return pl.Series(values, dtype=pl.Int64).cast(pl.String)
+        return pl.Series([v if type(v) is str else text_of(v) for v in values], dtype=pl.String)

@@ -17,11 +17,13 @@ from kvforensics.clashes import KEPT, NONE, lined
 from kvforensics.clock import coverage_instant, telling
 from kvforensics.decode import told_once
 from kvforensics.hidden_calls import NAMED_BESIDE, HiddenCalls
-from kvforensics.lane import Lane, texts
+from kvforensics.inner_calls import InnerCalls, with_counts
+from kvforensics.lane import Lane
 from kvforensics.layered import Found, fill_rest, fill_times
 from kvforensics.model_id import ModelReader
 from kvforensics.normalise import Located, normalise, read_model, read_starts, to_arrow
 from kvforensics.openings import OPENING
+from kvforensics.passed import texts
 from kvforensics.raw import ID_COLUMNS, TELLING, TIMES, Extractor, raw_batch
 from kvforensics.scanned import MOST_INTERVALS, Setting, Tally
 from kvforensics.sealed import MARK, Opener
@@ -70,7 +72,7 @@ class Sieve:
         doubted = self._doubted(extractor, items, values, raw.filter(match.eq(other=False)), match)
         if doubted:
             extra |= {items[i][1]: (*extra.get(items[i][1], ()), NAMED_BESIDE) for i in doubted}
-            values = [doubted.get(i, value) for i, value in enumerate(values)]
+            values = [doubted[i][0] if i in doubted else value for i, value in enumerate(values)]
             raw = fill_times(extractor.batch(values, TELLING), layers)
             match = match.scatter(list(doubted), None)
         self.note_rates(raw, match)
@@ -87,6 +89,8 @@ class Sieve:
         at = _located([items[i] for i in keep], [found[i] for i in keep])
         around = [layers[i] for i in keep]
         raw = fill_rest(fill_times(extractor.batch([values[i] for i in keep]), around), around)
+        if doubted:
+            raw = with_counts(raw, {k: doubted[i][1] for k, i in enumerate(keep) if i in doubted})
         raw = raw.with_columns(match[keep].alias("model_match"))
         self.keep(raw, at, fmt, None if wanted is None else wanted[keep], extra)
 
@@ -161,11 +165,11 @@ class Sieve:
 
     def _doubted(
         self, extractor: Extractor, items: Sequence[Held], values: Sequence[Any], raw: pl.DataFrame, match: pl.Series
-    ) -> dict[int, Any]:
+    ) -> dict[int, tuple[Any, InnerCalls]]:
         """Records of another model, with what `raw` has of them, that name the affected one too."""
         others = zip(match.eq(other=False).arg_true(), raw["provider"], raw["host"], strict=True)
         found = {i: self._hidden.beside(extractor, values[i], items[i][4], place) for i, *place in others}
-        return {i: value for i, value in found.items() if value is not None}
+        return {i: told for i, told in found.items() if told is not None}
 
     def _repeats_model(self, data: bytes | None) -> bool:
         return data is not None and (data.count(b'odel"') > 1 or b"\\u00" in data)

@@ -85,6 +85,11 @@ def all_counts(values: Iterable[Any]) -> str | None:
     return _AND.join(told) if len(told) > 1 else None
 
 
+def more_counts(text: str | None, counts: Iterable[int]) -> str:
+    """A text of `ALSO`, or none, with more counts."""
+    return _AND.join((text or "0", *map(str, counts)))
+
+
 def both_counts(one: pl.Series, other: pl.Series) -> pl.Series:
     """Two columns of counts as one, with both where they differ."""
     both = pl.concat_str("one", "other", separator=_AND, ignore_nulls=True)

@@ -1,0 +1,106 @@
+"""Which rows of a block name the model elsewhere than as their own?
+
+A record of another model may hold a call of the affected one, such as an attempt that a router made before. To search all
+lines for a name would cost more than to read them, so that only four bytes of it are looked for, in the whole block at
+once, and counted against what the rows say of their own model.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kvforensics.learned import Rows
+from kvforensics.model_id import ModelReader
+
+_WORD = np.dtype("<u4")
+_FOLD = np.uint32(0x20202020)
+"""The bits by which small letters differ from capital ones; the marks between them have it anyway."""
+Named = tuple[Sequence[int], Sequence[Any]]
+"""Places of rows, and the names of their models."""
+
+
+class Mentions:
+    """Looks for them in blocks of lines."""
+
+    def __init__(self, reader: ModelReader) -> None:
+        self._reader = reader
+        ends = {mark.lower() for mark in reader.marks}
+        self._short = any(len(end) < _WORD.itemsize for end in ends)
+        self._words = sorted({_rarest(end) for end in ends}) if not self._short else []
+
+    def beyond(self, rows: Rows, names: Sequence[Named]) -> set[int]:
+        """The places of rows of another model that name the affected one too; `names` are what they say of their own."""
+        found: set[int] = set()
+        for word in self._words:
+            if _count(rows.data, word) > sum(_told(column, word) for _, column in names):
+                found.update(self._among(rows, word, names))
+        if self._short:
+            found.update(i for i, line in enumerate(rows.lines) if self._reader.mentions(line))
+        return found
+
+    def _among(self, rows: Rows, word: bytes, names: Sequence[Named]) -> list[int]:
+        """The rows that have so many of these places, or more, beside those in the name of their model."""
+        own: Mapping[int, Any] = {i: name for at, column in names for i, name in zip(at, column, strict=True)}
+        data, end, gap = rows.data, rows.newline, len(rows.newline)
+        found = []
+        line = at = 0
+        counts: Counter[int] = Counter()
+        starts: dict[int, int] = {}
+        for hit in _places(data, word):
+            line += data.count(end, at, hit)
+            at = hit
+            counts[line] += 1
+            starts.setdefault(line, hit)
+        for i, count in counts.items():
+            name = own.get(i)
+            if type(name) is not str or count <= _told([name], word) or not self._reader.is_plainly_other(name):
+                continue
+            hit = starts[i]
+            start, stop = data.rfind(end, 0, hit), data.find(end, hit)
+            if self._reader.mentions(data[start + gap if start >= 0 else 0 : stop if stop >= 0 else len(data)]):
+                found.append(i)
+        return found
+
+
+def _rarest(end: bytes) -> bytes:
+    """Four bytes of a name, with as few letters as may be: these are rare in what else a log says."""
+    words = [end[i : i + _WORD.itemsize] for i in range(len(end) - _WORD.itemsize + 1)]
+    return min(words, key=lambda word: sum(c >= ord("a") for c in word))
+
+
+def _words(data: bytes, word: bytes) -> Iterator[np.ndarray[Any, np.dtype[np.bool_]]]:
+    """For each of the places of a word of memory that bytes may begin at, which of the words from there are these bytes."""
+    size = _WORD.itemsize
+    letters = _has_letters(word)
+    wanted = np.uint32(int.from_bytes(word, "little"))
+    for start in range(size if len(data) >= 2 * size else 0):
+        held = np.frombuffer(data, _WORD, (len(data) - start) // size, start)
+        yield (held | _FOLD) == wanted if letters else held == wanted
+
+
+def _count(data: bytes, word: bytes) -> int:
+    """How often four bytes are in others, in capital or small letters."""
+    return sum(map(np.count_nonzero, _words(data, word)))
+
+
+def _places(data: bytes, word: bytes) -> list[int]:
+    """Where they are."""
+    found = [np.flatnonzero(same) * _WORD.itemsize + start for start, same in enumerate(_words(data, word))]
+    return sorted(np.concatenate(found).tolist()) if found else []
+
+
+def _told(names: Sequence[Any], word: bytes) -> int:
+    """How often names have four bytes."""
+    try:
+        text = "\n".join(names)
+    except TypeError:
+        text = "\n".join([name for name in names if type(name) is str])
+    return (text.lower() if _has_letters(word) else text).count(word.decode())
+
+
+def _has_letters(word: bytes) -> bool:
+    return any(c >= ord("a") for c in word)
