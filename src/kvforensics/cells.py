@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -25,6 +26,42 @@ _TEXT = pl.String
 _WHOLE_UNITS = {unit: int(us) for unit, us in UNITS.items() if us >= 1}
 COUNTS = ("prompt", "cache_read", "cache_write", "completion", "total", "request_bytes")
 _FITTING = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Where a path leads in a table: a column (None for none), whether it goes on inside, and what to look for there."""
+
+    column: str | None
+    deep: bool = False
+    anywhere: bool = False
+    inside: str | None = None
+    """An expression that the text of a cell must match for the path to lead anywhere in it, None for any text."""
+
+
+class Batch:
+    """One table, and what was found out about its columns."""
+
+    def __init__(self, frame: pl.DataFrame, wanted: Mapping[str, str | None]) -> None:
+        """`wanted`: for each column an expression that every text matches in which a path may lead anywhere."""
+        self.frame = frame
+        self._known = {n for n, nulls in zip(frame.columns, frame.null_count().row(0), strict=True) if nulls < frame.height}
+        self._wanted = wanted
+        self._opens: dict[str, pl.Series | None] = {}
+
+    def get(self, name: str | None) -> pl.Series | None:
+        """A column, None where it holds nothing."""
+        return self.frame[name] if name is not None and name in self._known else None
+
+    def may_hold(self, name: str, inside: str | None) -> Mask:
+        """Which cells of a column are texts that may be opened and may have a wanted key inside; None where none is."""
+        if name not in self._opens:
+            held = self.get(name)
+            self._opens[name] = None if held is None else holding(held, self._wanted.get(name))
+        found = self._opens[name]
+        if found is None or inside is None:
+            return found
+        return some(found & self.frame[name].str.contains(inside).fill_null(value=False))
 
 
 def plain_columns(frame: pl.DataFrame, *, times: bool = True) -> tuple[pl.DataFrame, tuple[str, ...]]:

@@ -7,13 +7,12 @@ as text, a nested value) is not guessed: such rows are named as unsure and left 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Sequence
 
 import polars as pl
 
 from kvforensics.asked import Asked
-from kvforensics.cells import COUNTS, as_it_is, either_pattern, holding, key_pattern, told
+from kvforensics.cells import COUNTS, Batch, Cell, as_it_is, either_pattern, key_pattern, told
 from kvforensics.masks import Mask, both, either, every, some, without
 from kvforensics.paths import fold
 from kvforensics.raw import TELLING, TIMES, Extractor, raw_batch
@@ -24,42 +23,6 @@ Path = tuple[str, ...]
 _ODD_NAME = re.compile(r"[\[~*]")
 _TEXT = pl.String
 _SEALED = MARK.decode()
-
-
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """Where a path leads in a table: a column (None for none), whether it goes on inside, and what to look for there."""
-
-    column: str | None
-    deep: bool = False
-    anywhere: bool = False
-    inside: str | None = None
-    """An expression that the text of a cell must match for the path to lead anywhere in it, None for any text."""
-
-
-class _Batch:
-    """One table, and what was found out about its columns."""
-
-    def __init__(self, frame: pl.DataFrame, wanted: Mapping[str, str | None]) -> None:
-        """`wanted`: for each column an expression that every text matches in which a path may lead anywhere."""
-        self.frame = frame
-        self._known = {n for n, nulls in zip(frame.columns, frame.null_count().row(0), strict=True) if nulls < frame.height}
-        self._wanted = wanted
-        self._opens: dict[str, pl.Series | None] = {}
-
-    def get(self, name: str | None) -> pl.Series | None:
-        """A column, None where it holds nothing."""
-        return self.frame[name] if name is not None and name in self._known else None
-
-    def may_hold(self, name: str, inside: str | None) -> Mask:
-        """Which cells of a column are texts that may be opened and may have a wanted key inside; None where none is."""
-        if name not in self._opens:
-            held = self.get(name)
-            self._opens[name] = None if held is None else holding(held, self._wanted.get(name))
-        found = self._opens[name]
-        if found is None or inside is None:
-            return found
-        return some(found & self.frame[name].str.contains(inside).fill_null(value=False))
 
 
 class Columns:
@@ -104,22 +67,22 @@ class Columns:
         times = TIMES if sum(bool(self._slots.get(slot)) for slot in TIMES) == 1 else ()
         return frozenset(plain.intersection((*COUNTS, *times, "duration")))
 
-    def _cells(self, paths: Iterable[tuple[Path, str]]) -> list[tuple[_Cell, str]]:
+    def _cells(self, paths: Iterable[tuple[Path, str]]) -> list[tuple[Cell, str]]:
         """Where the paths of a slot lead, without those that lead nowhere in this table."""
         cells = ((self._cell(path), unit) for path, unit in paths)
         return list(dict.fromkeys((c, unit) for c, unit in cells if c.column is not None or c.anywhere))
 
-    def _cell(self, path: Path) -> _Cell:
+    def _cell(self, path: Path) -> Cell:
         anywhere = path[0] == "**" and bool(self._nested or self._openable)
         steps = path[1:] if path[0] == "**" else path
         inside = key_pattern(steps[0]) if anywhere else None
         found = self._resolve(steps)
         if found is None:
-            return _Cell(None, anywhere=anywhere, inside=inside)
+            return Cell(None, anywhere=anywhere, inside=inside)
         column, rest = found
         if rest:
             inside = either_pattern(inside, key_pattern(rest[0])) if anywhere else key_pattern(rest[0])
-        return _Cell(column, bool(rest), anywhere, inside)
+        return Cell(column, bool(rest), anywhere, inside)
 
     def _resolve(self, steps: Path) -> tuple[str, Path] | None:
         """The column in which a path begins, as `paths.lookup` would find it, and the steps that are left."""
@@ -135,7 +98,7 @@ class Columns:
                 return name, steps[cut:]
         return None
 
-    def _wanted(self, cells: Iterable[_Cell]) -> dict[str, str | None]:
+    def _wanted(self, cells: Iterable[Cell]) -> dict[str, str | None]:
         """For each column into which one of the paths may lead, what all texts match in which one does."""
         found: dict[str, set[str | None]] = {}
         for cell in cells:
@@ -158,7 +121,7 @@ class Columns:
         """Which rows have the shape of the format, and of which that is unsure."""
         if self.takes_all:
             return every(frame), None
-        batch = _Batch(frame, self._signing)
+        batch = Batch(frame, self._signing)
         yes: Mask = None
         unsure: Mask = None
         for terms in self._terms:
@@ -177,7 +140,7 @@ class Columns:
             unsure = either(unsure, both(holds, doubt))
         return yes, both(unsure, without(yes, frame))
 
-    def _is_there(self, cell: _Cell, batch: _Batch) -> tuple[Mask, Mask]:
+    def _is_there(self, cell: Cell, batch: Batch) -> tuple[Mask, Mask]:
         value, doubt = self._value("", cell, "", batch)
         # An empty text is a value too.
         return None if value is None else some(batch.frame[cell.column or ""].is_not_null()), doubt
@@ -186,7 +149,7 @@ class Columns:
         """Which rows are framing, and of which that is unsure."""
         if self.format.chatter:
             return every(frame), None
-        batch = _Batch(frame, self._framed)
+        batch = Batch(frame, self._framed)
         yes: Mask = None
         unsure: Mask = None
         for cell, unit, wanted in self._framing:
@@ -230,7 +193,7 @@ class Columns:
         `native` slots may have other columns than texts.
         """
         names = [s for s in slots if self._slots.get(s)]
-        batch = _Batch(frame, self._wanted(c for s in names for c, _ in self._slots[s]))
+        batch = Batch(frame, self._wanted(c for s in names for c, _ in self._slots[s]))
         doubts: dict[str, pl.Series] = {}
         columns: dict[str, pl.Series] = {}
         for slot in names:
@@ -245,7 +208,7 @@ class Columns:
                 columns[slot] = value
         return raw_batch(columns, frame.height, self.format.constants, self.format.nothing), doubts
 
-    def _as_it_is(self, slot: str, cells: Sequence[tuple[_Cell, str]], batch: _Batch) -> pl.Series | None:
+    def _as_it_is(self, slot: str, cells: Sequence[tuple[Cell, str]], batch: Batch) -> pl.Series | None:
         ((cell, unit),) = cells
         held = batch.get(cell.column)
         return None if held is None else as_it_is(slot, held, unit)
@@ -265,7 +228,7 @@ class Columns:
         return sure.select(TIMES), raw, unsure
 
     def _read(
-        self, slot: str, cells: Sequence[tuple[_Cell, str]], batch: _Batch
+        self, slot: str, cells: Sequence[tuple[Cell, str]], batch: Batch
     ) -> tuple[pl.Series | None, Mask]:
         """The texts of a slot, None where no row has one."""
         value: pl.Series | None = None
@@ -280,7 +243,7 @@ class Columns:
                 value = here if value is None else _joined(slot, value, here)
         return value, doubt
 
-    def _value(self, slot: str, cell: _Cell, unit: str, batch: _Batch) -> tuple[pl.Series | None, Mask]:
+    def _value(self, slot: str, cell: Cell, unit: str, batch: Batch) -> tuple[pl.Series | None, Mask]:
         """What one path tells, and where only a look inside of cells tells."""
         value: pl.Series | None = None
         doubt: Mask = None

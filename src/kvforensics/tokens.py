@@ -241,26 +241,27 @@ def _bounded(frame: pl.DataFrame, allowance: int, *, estimate: bool, bare: bool)
         basis = pl.when(low.is_null() & high.is_null()).then(pl.lit("unknown")).otherwise(pl.lit("client-estimate"))
         low = high = pl.lit(None, dtype=pl.Int64)
     exceeds = (low > bound).fill_null(value=False)
-    numbers = (
+    bounds = (
         pl.when(~exceeds).then(low).alias("prompt_tokens_min"),
         pl.when(~exceeds).then(pl.min_horizontal(high, bound)).alias("prompt_tokens_max"),
-        pl.col("completion").alias("completion_tokens"),
     )
+    completion = pl.col("completion").alias("completion_tokens")
     if bare:
-        return frame.select(numbers)
+        return frame.select(*bounds, completion)
     by_size = low.is_null() & high.is_null() & bound.is_not_null()
     problems = [
         pl.when(pl.col(f"{slot}_flaw").is_not_null()).then(pl.concat_str(pl.lit(f"{name}_"), f"{slot}_flaw"))
         for slot, name in _NAMES.items()
     ]
     return frame.select(
-        *numbers,
+        *bounds,
         pl.when(exceeds)
         .then(pl.lit("unknown"))
         .when(by_size)
         .then(pl.lit("size-bound"))
         .otherwise(basis)
         .alias("token_basis"),
+        completion,
         pl.concat_list(*problems, "conflict", pl.when(exceeds).then(pl.lit("tokens_exceed_size")))
         .list.drop_nulls()
         .alias("problems"),
