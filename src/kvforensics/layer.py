@@ -88,6 +88,10 @@ class Layer:
                 if not only_objects or (type(found) is str and found.lstrip()[:1] == "{"):
                     yield from _as_lines(found)
 
+    def is_text(self, value: Any) -> bool:
+        """Whether the line inside is one text, as only such a line can be a piece of another."""
+        return any(type(lookup(value, steps)) is str for steps in self._messages)
+
     def bodies(self, value: Any) -> Iterator[Any]:
         """Objects that may be the record, with dotted names opened."""
         for steps in self._bodies:

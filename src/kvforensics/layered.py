@@ -21,7 +21,7 @@ from kvforensics.layer import is_fragment, outer_slots
 from kvforensics.made_once import FirstMatch, first_match
 from kvforensics.model_id import ModelReader
 from kvforensics.paths import text_of
-from kvforensics.peel import Kind, Layers, Peeled, Peeler, Place
+from kvforensics.peel import EMPTY, Kind, Layers, Peeled, Peeler, Place
 from kvforensics.peel_batch import BatchPeeler
 from kvforensics.peel_lines import Inner
 from kvforensics.raw import Extractor
@@ -131,7 +131,10 @@ class Layered:
         if peeled.kind is Kind.RECORD:
             ledger.inner(peeled.value, Found(place, peeled.layers, peeled.data, peeled.reasons))
         elif peeled.kind is Kind.FRAMING:
-            ledger.skip(1, peeled.reason)
+            if peeled.reason == EMPTY and self._tells_call(place.raw):
+                ledger.reject(place.line, place.offset, len(place.raw), UNKNOWN, place.raw)
+            else:
+                ledger.skip(1, peeled.reason)
         elif peeled.kind is Kind.REJECT:
             ledger.reject(place.line, place.offset, len(place.raw), peeled.reason, place.raw)
         else:

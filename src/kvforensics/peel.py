@@ -27,6 +27,8 @@ MAX_CALLS = 1000
 MAX_KEYS = 512
 CONTRADICTED = "contradicted"
 """The reason of a record beside whose call there is text that may be a call on the affected model."""
+EMPTY = "empty"
+"""The reason of a line with nothing inside the layers around it."""
 LEFT_OUT = "left_out"
 """The reason of a line of which the layer around it has kept nothing: it may have been anything, and long ones go first."""
 
@@ -148,7 +150,7 @@ class Peeler:
                 found = layer.match(text)
                 if found:
                     outer = {k: v.decode("utf-8", "replace") for k, v in found.groupdict().items() if v is not None}
-                    return self._message(layer, outer, text[found.end() :], layers, place, pieces)
+                    return self._message(layer, outer, text[found.end() :], layers, place, pieces, joins=layer.wrapper.joins)
         if text is not data and text.lstrip()[:1] == b"{":
             return self._bytes(text, layers, place, pieces)
         return Peeled(Kind.TEXT, place, text, layers=layers, pieces=pieces)
@@ -208,15 +210,16 @@ class Peeler:
         self, layer: Layer, value: Any, data: bytes, layers: Layers, place: Place, reasons: tuple[str, ...], pieces: int
     ) -> Peeled:
         inner = []
+        wrapper = layer.wrapper
+        joins = wrapper.joins and layer.is_text(value)
         for message in layer.messages(value):
             if type(message) is dict:
                 deeper = (*layers, (layer, value))
                 inner.append(self._value(message, encoded(message), deeper, place, (), pieces))
             else:
-                inner.append(self._message(layer, value, message, layers, place, pieces))
+                inner.append(self._message(layer, value, message, layers, place, pieces, joins=joins))
             if len(inner) >= MAX_CALLS or inner[-1].kind is Kind.HELD:
                 break
-        wrapper = layer.wrapper
         if len(inner) == 1 and not (wrapper.body or wrapper.is_record or wrapper.last_of_all):
             return inner[0]
         calls = [p for p in inner if self._is_call(p)]
@@ -254,11 +257,13 @@ class Peeler:
         best = max(calls, key=lambda p: (self._names_model(p.data), prompt_of(p.value)))
         return _of_several(best, len(calls))
 
-    def _message(self, layer: Layer, outer: Any, message: bytes, layers: Layers, place: Place, pieces: int) -> Peeled:
-        """The line inside a layer, once all of its pieces are there."""
+    def _message(
+        self, layer: Layer, outer: Any, message: bytes, layers: Layers, place: Place, pieces: int, *, joins: bool
+    ) -> Peeled:
+        """The line inside a layer, once all of its pieces are there; `joins` says that it may be one of several."""
         deeper = (*layers, (layer, outer))
         wrapper = layer.wrapper
-        if wrapper.joins:
+        if joins:
             more = layer.goes_on(outer, message)
             key = tuple((around.wrapper.name, around.stream(held)) for around, held in deeper) if more or self._open else ()
             waiting = self._open.get(key)
@@ -280,7 +285,7 @@ class Peeler:
         if wrapper.ends:
             message = message.removesuffix(wrapper.ends.encode())
         if not message.strip():
-            return Peeled(Kind.FRAMING, place, message, layers=deeper, reason="empty", pieces=pieces)
+            return Peeled(Kind.FRAMING, place, message, layers=deeper, reason=EMPTY, pieces=pieces)
         return self._bytes(message, deeper, place, pieces)
 
 
