@@ -170,7 +170,7 @@ def test_two_columns_of_counts_are_read_as_two_counts(
 def test_lines_of_which_both_counts_are_small_need_no_close_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     as_lines([home(n, prompt_tokens=5, input_tokens=6) for n in range(SMALL)], tmp_path / "log")
     monkeypatch.setattr(scan.Scanner, "unit", lambda *_: pytest.fail("a line was looked at by itself"))
-    assert ingest(IngestRequest((str(tmp_path / "log"),), INCIDENT, workers=1, keep="open")).settled == (0, SMALL)
+    assert ingest(IngestRequest((str(tmp_path / "log"),), INCIDENT, workers=1, keep="open")).settled == (0, SMALL, 0)
 
 
 SPANS: dict[str, tuple[Row, Any]] = {
