@@ -10,6 +10,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow.compute as pc
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
@@ -316,3 +317,36 @@ def test_what_is_in_a_layer_has_its_signs_whatever_the_lines_are_like_that_they_
             signs = [s for found, _ in fewest_signs([wrapper], lines) for s in found.signature]
             for value in objects if not wrapper.last_of_all else ():
                 assert any(all(present(value, steps) is wanted for steps, wanted in terms) for terms in signs)
+
+
+FAILED_ROW = {**ROW, "status_code": 429, "success": False, "tokens_in": 0, "tokens_out": 0}
+
+
+def kept_of(path: Path, change: dict[str, Any]) -> tuple[int, tuple[int, ...]]:
+    """How many of ten such requests that failed are kept, and how many are settled by which part."""
+    rows = [{**FAILED_ROW, **change, "id": f"r{i}"} for i in range(10)]
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(r) + "\n" for r in rows))
+    else:
+        pl.DataFrame(rows, infer_schema_length=None).write_csv(path)
+    found = ingest(IngestRequest((str(path),), INCIDENT, workers=1, keep="open"))
+    return found.records.num_rows, tuple(found.settled)
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+@pytest.mark.parametrize(
+    ("change", "kept", "settled"),
+    [
+        ({}, 0, (0, 0, 10)), ({"status_code": 500, "tokens_in": None}, 0, (0, 0, 10)),
+        ({"created_at": "2026-12-01T00:00:00Z"}, 0, (10, 0, 0)), ({"tokens_in": 900}, 0, (0, 10, 0)),
+        ({"status_code": 499}, 10, (0, 0, 0)), ({"status_code": 200}, 10, (0, 0, 0)), ({"tokens_out": 7}, 10, (0, 0, 0)),
+        ({"cached": True}, 10, (0, 0, 0)), ({"tokens_in": 700_000}, 10, (0, 0, 0)),
+        ({"status_code": None, "success": None}, 10, (0, 0, 0)),
+    ],
+)  # fmt: skip
+def test_a_request_that_surely_failed_is_settled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, change: dict[str, Any], kept: int, settled: tuple[int, ...]
+) -> None:
+    if settled[-1]:
+        monkeypatch.setattr(Scanner, "unit", lambda *_: pytest.fail("a line was looked at by itself"))
+    assert kept_of(tmp_path / f"log.{kind}", change) == (kept, settled)

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from kvforensics.clashes import FAILED
 from kvforensics.envelope import Unit
 from kvforensics.framing import Block
 from kvforensics.learned import Learned, Rows
@@ -20,9 +21,9 @@ from kvforensics.mentions import Mentions, Named
 from kvforensics.model_id import ModelReader
 from kvforensics.passed import SPANS, Passed, texts
 from kvforensics.raw import Extractor
-from kvforensics.reading import HINTS, NARROW, TIMES, WIDE, Reading, Wrapping
+from kvforensics.reading import ANSWERS, HINTS, NARROW, TIMES, WIDE, Reading, Wrapping
 from kvforensics.sealed import MARK
-from kvforensics.small import are_small, are_times, tags_of_others, tags_of_settled, values
+from kvforensics.small import are_failed, are_small, are_times, tags_of_others, tags_of_settled, values
 from kvforensics.spec import Format
 from kvforensics.ties import id_digests
 
@@ -54,7 +55,7 @@ class Lane:
         self._below, self._over = bounds
         self._inside = inside
         self._narrow = Learned(extractors, NARROW, layers, HINTS)
-        self._wide = Learned(extractors, WIDE, layers)
+        self._wide = Learned(extractors, WIDE, layers, ANSWERS)
         self._mentions = Mentions(reader)
         self._others: set[Any] = set()
         self._verdicts: dict[tuple[bool, tuple[Any, ...]], Any] = {}
@@ -161,7 +162,7 @@ class Lane:
             else:
                 passed.times += times
             gone = own if count == len(far) else list(compress(own, far))
-            passed.remember(ids, tags_of_others(reading, gone, self._over))
+            passed.remember(ids, tags_of_others(reading, gone, self._over, told=reading.hinted))
         return left
 
     def _are_others(self, models: Sequence[Any], nothing: Sequence[str]) -> list[bool]:
@@ -222,7 +223,7 @@ class Lane:
             self._bar(plain, reading, at, own, rows, calm=calm, every=True)
             ids = [values(own, f) for f in reading.ids]
             self._bar_wanted(plain, ids)
-            small = are_small(reading, own, self._below or 0)
+            small, failed = are_small(reading, own, self._below or 0), are_failed(reading, own)
             starts = {slot: values(own, fields[0], slot) for slot in SPANS if (fields := reading.slots[slot])}
             for slot in TIMES:
                 column = starts.get(slot, ())
@@ -235,17 +236,18 @@ class Lane:
             if any(other):
                 beyond = self._mentions.beyond(rows, _names(rows))
                 other = [o and i not in beyond for i, o in zip(at, other, strict=True)]
-            done = [a and s and v is not False for a, s, v in zip(plain, small, verdicts, strict=True)]
+            done = [a and (s or f) and v is not False for a, s, f, v in zip(plain, small, failed, verdicts, strict=True)]
             left.update(i for i, o, d in zip(at, other, done, strict=True) if not (o or d))
             gone = [o or d for o, d in zip(other, done, strict=True)]
-            tags = tags_of_settled(reading, own)
+            tags = tags_of_settled(reading, own, failed)
             if not all(v is True for v in verdicts):
-                others = tags_of_others(reading, own, self._over) if any(other) else bytes(len(own))
+                others = tags_of_others(reading, own, self._over, told=True) if any(other) else bytes(len(own))
                 told = zip(other, others, tags, verdicts, strict=True)
-                tags = bytes(t if o else s if v is True else 0 for o, t, s, v in told)
+                tags = bytes(t if o else s if v is True or s == FAILED else 0 for o, t, s, v in told)
             passed.remember([list(compress(column, gone)) for column in ids], bytes(compress(tags, gone)))
             passed.off_model += other.count(True)
             passed.settled += done.count(True)
+            passed.failed += compress(failed, done)
             passed.times += compress(next(starts[t] for t in TIMES if t in starts), gone)
             for slot in SPANS:
                 passed.starts[slot] += compress(starts[slot], done) if slot in starts else [None] * done.count(True)

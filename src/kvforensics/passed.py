@@ -29,6 +29,8 @@ class Passed:
     tags: bytearray = field(default_factory=bytearray)
     """What each of them may contradict, see `clashes`."""
     settled: int = 0
+    failed: list[bool] = field(default_factory=list)
+    """Of each settled line whether it is outside as it was not answered."""
     starts: dict[str, list[Any]] = field(default_factory=lambda: {slot: [] for slot in SPANS})
 
     def remember(self, ids: Sequence[Sequence[Any]], tags: bytes) -> None:

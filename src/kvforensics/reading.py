@@ -31,6 +31,8 @@ NARROW = ("model", "answer_model", *TIMES, "sample_interval", *ID_COLUMNS)
 """What decides whether a record of another model can be left out, and what stays of it."""
 HINTS = ("prompt", "cache_read", "cache_write", "total", "from_cache", "replay_of")
 """What tells whether a record of another model may contradict one on the model that was left out."""
+ANSWERS = ("http_status", "state", "output")
+"""What tells whether a record on the model was answered."""
 WIDE = (
     *NARROW, "duration", "provider", "host", "prompt", "cache_read", "cache_write", "completion", "total", "request_bytes",
     "from_cache", "replay_of", "cache_rule",
@@ -75,7 +77,7 @@ class Reading:
     escaped: re.Pattern[bytes]
     """An escape that may stand for a part of one of those keys."""
     hinted: bool
-    """Whether nothing but the values of these slots tells about a prompt and about a replay."""
+    """Whether nothing but the values of these slots tells what hints were asked about."""
 
 
 class Readings:
@@ -164,10 +166,10 @@ class Readings:
         # The distinct names of models are looked at anyway.
         texts = [t for t in texts if t is not found["model"][0].get]
         counts = Counter(keys_of(worlds[0]))
-        names = sorted({key for f in _used(found) for key in f.keys})
         hints = {slot: self._fields(extractor, slot, worlds, kinds) for slot in self._hints}
         hinted = hinted and None not in hints.values() and which == len(self._extractors) - 1
         told = {**found, **{slot: fields or () for slot, fields in hints.items()}}
+        names = sorted({key for f in _used(told if "prompt" in found else found) for key in f.keys})
         return Reading(
             fmt, told, tuple((f'"{n}"'.encode(), counts[n]) for n in names),
             tuple(dict.fromkeys(f for slot in ID_COLUMNS for f in found[slot])),
@@ -254,7 +256,7 @@ def _used(found: Mapping[str, Sequence[Field]]) -> Iterator[Field]:
         yield found["model"][0]
         return
     for slot, fields in found.items():
-        if slot in ("from_cache", "replay_of"):
+        if slot in ("from_cache", "replay_of", "output"):
             yield from fields
         elif slot not in ID_COLUMNS:
             yield from fields[:1]

@@ -256,7 +256,8 @@ class Sieve:
             if passed.settled:
                 columns = {slot: texts(held) for slot, held in passed.starts.items()}
                 frame = raw_batch(columns, passed.settled, {})
-                self._count_settled(read_starts(frame, self._setting.zone or fmt.zone, self._setting.incident))
+                starts = read_starts(frame, self._setting.zone or fmt.zone, self._setting.incident, bare=True)
+                self._count_settled(starts, pl.Series(passed.failed, dtype=pl.Boolean))
             digests = [id_digests(texts(column)) for column in passed.ids]
             self._left_out.append(lined(digests, passed.tag_column()))
             times = texts(passed.times)

@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from kvforensics.clashes import ON_MODEL, OVER, REPLAY, UNTOLD_REPLAY
+from kvforensics.clashes import FAILED, ON_MODEL, OVER, REPLAY, UNTOLD_REPLAY
 from kvforensics.reading import Field, Reading
 from kvforensics.slot_text import LONGEST, UNITS, microseconds, slot_text
 from kvforensics.value_reading import matcher
 
 _WHOLE_UNITS = {unit: int(us) for unit, us in UNITS.items() if us >= 1}
+_CLIENT_CLOSED = 499
+"""nginx's status of a request whose client went away, so that nobody knows what was sent."""
 _NO_WORDS = {bool, type(None)}
 CACHED = frozenset(("true", "1", "hit", "yes", "semantic hit", "semantic_hit"))
 """What a log says of an answer out of its cache; see `normalise`."""
@@ -66,20 +68,54 @@ def are_small(reading: Reading, own: Sequence[Any], below: int) -> list[bool]:
     if slots["total"] and slots["completion"]:
         sums = zip(map(slots["total"][0].get, own), map(slots["completion"][0].get, own), strict=True)
         small = [a and type(t) is int and type(c) is int and t - c < below for a, (t, c) in zip(small, sums, strict=True)]
-    for f in slots["from_cache"]:
-        found = values(own, f)
-        if not _say_nothing(found):
-            small = [a and not _says_cached(v) for a, v in zip(small, found, strict=True)]
-    for f in slots["replay_of"]:
-        found = values(own, f)
-        if not _say_nothing(found):
-            small = [a and (v is None or v == "") for a, v in zip(small, found, strict=True)]
-    return small
+    return _are_no_replays(reading, own, small)
 
 
-def tags_of_others(reading: Reading, own: Sequence[Any], over: int) -> bytes:
-    """Of each row of another model what it may contradict, see `clashes`. `over` is exceeded strictly."""
-    if not reading.hinted:
+def are_failed(reading: Reading, own: Sequence[Any]) -> list[bool]:
+    """Of each row whether `settled.is_failed` plainly holds: not answered, with no count of its prompt, and no replay."""
+    slots, fmt = reading.slots, reading.format
+    status = slots.get("http_status", ())
+    # What a span says of itself is not the last word.
+    if fmt.view or not reading.hinted or len(status) != 1 or status[0].unit:
+        return [False] * len(own)
+    failed = [type(s) is int and 100 <= s <= 999 and s // 100 != 2 and s != _CLIENT_CLOSED for s in map(status[0].get, own)]
+    if True not in failed:
+        return failed
+    for slot in ("prompt", "cache_read", "cache_write", "completion", "total", "request_bytes"):
+        for f in slots[slot]:
+            failed = [a and (n is None or (type(n) is int and n == 0)) for a, n in zip(failed, values(own, f), strict=True)]
+    for f in slots["state"]:
+        states = values(own, f)
+        failed = [a and (t is None or _is_state(t, fmt.aborted_states)) for a, t in zip(failed, states, strict=True)]
+    for f in slots["output"]:
+        outputs = (slot_text("output", f.get(row), f.unit) for row in own)
+        failed = [a and o is None for a, o in zip(failed, outputs, strict=True)]
+    return _are_no_replays(reading, own, failed)
+
+
+def _is_state(text: Any, aborted: Sequence[str]) -> bool:
+    return type(text) is str and text.isascii() and text.lower() not in aborted
+
+
+def _are_no_replays(reading: Reading, own: Sequence[Any], found: list[bool]) -> list[bool]:
+    """Those rows that are plainly no replay."""
+    for f in reading.slots["from_cache"]:
+        said = values(own, f)
+        if not _say_nothing(said):
+            found = [a and not _says_cached(v) for a, v in zip(found, said, strict=True)]
+    for f in reading.slots["replay_of"]:
+        said = values(own, f)
+        if not _say_nothing(said):
+            found = [a and (v is None or v == "") for a, v in zip(found, said, strict=True)]
+    return found
+
+
+def tags_of_others(reading: Reading, own: Sequence[Any], over: int, *, told: bool) -> bytes:
+    """Of each row of another model what it may contradict, see `clashes`. `over` is exceeded strictly.
+
+    `told` says whether nothing but what is read tells about a prompt and about a replay.
+    """
+    if not told:
         return bytes([OVER | REPLAY]) * len(own)
     slots = reading.slots
     counts = {slot: [values(own, f, slot) for f in slots[slot]] for slot in ("prompt", "cache_read", "cache_write", "total")}
@@ -106,8 +142,13 @@ def tags_of_others(reading: Reading, own: Sequence[Any], over: int) -> bytes:
     return bytes(tags)
 
 
-def tags_of_settled(reading: Reading, own: Sequence[Any]) -> bytes:
-    """The same of each row on the model whose prompt is plainly below."""
+def tags_of_settled(reading: Reading, own: Sequence[Any], failed: Sequence[bool]) -> bytes:
+    """The same of each row on the model whose prompt is plainly below, or that `failed`."""
+    tags = _tags_of_small(reading, own)
+    return bytes(FAILED if f else t for t, f in zip(tags, failed, strict=True)) if True in failed else tags
+
+
+def _tags_of_small(reading: Reading, own: Sequence[Any]) -> bytes:
     fields = reading.slots["from_cache"]
     if not fields:
         return bytes([ON_MODEL | UNTOLD_REPLAY]) * len(own)
