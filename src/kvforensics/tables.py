@@ -25,9 +25,9 @@ from kvforensics.table_lane import Near, TableLane, joined
 
 ROW_BYTES = 32 << 20
 """Large enough that the work for each block of delimited text is little beside that for its rows."""
-PARQUET_BATCH = 1 << 20
+PARQUET_BATCH = 1 << 18
 """Large enough that the work for each batch is little beside that for its rows."""
-_LATER_BATCH = 1 << 20
+_LATER_BATCH = 1 << 18
 _CAREFUL_BATCH = 8192
 _SEEN_BYTES = 16 << 20
 
