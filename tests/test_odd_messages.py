@@ -77,3 +77,45 @@ def test_an_empty_message_beside_a_call_is_no_framing(tmp_path: Path, around: An
     ledger, flagged = told_alike(tmp_path / "log", lines)
     assert ledger == (PLAIN + 2, PLAIN + 1, int(expected is not None), int(expected is None))
     assert flagged == ({PLAIN + 1: expected} if expected else {}) | {PLAIN + 2: "affected"}
+
+
+BESIDE: dict[str, tuple[dict[str, Any], str | None]] = {
+    "a call": ({"model": MODEL, "prompt_tokens": 700_000}, "possible"),
+    "a call in an object": ({"upstream": {"model": MODEL, "usage": {"prompt_tokens": 700_000}}}, "possible"),
+    "a call as text": ({"kept": body(MODEL, 700_000)}, "possible"),
+    "a short call": ({"model": MODEL, "prompt_tokens": 9}, None),
+    "another call": ({"model": OTHER, "prompt_tokens": 700_000}, None),
+    "a mention": ({"note": f"about {MODEL}"}, None),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_call_beside_a_message_of_another_model_is_not_cleared(tmp_path: Path, name: str) -> None:
+    beside, expected = BESIDE[name]
+    lines = [docker(body(OTHER, 9) + "\n", **beside), docker(body(OTHER, 9) + "\n", note="about gpt-5.3")]
+    ledger, flagged = told_alike(tmp_path / "log", lines)
+    assert ledger == (PLAIN + 2, PLAIN + 2, 0, 0)
+    assert flagged == ({PLAIN + 1: expected} if expected else {})
+
+
+@pytest.mark.parametrize("around", [docker, pino])
+@pytest.mark.parametrize(
+    ("first", "last", "expected"),
+    [
+        (body(MODEL, 700_000), body(OTHER, 9), "repeated_key"),
+        (body(MODEL, 700_000), body(MODEL, 9), "repeated_key"),
+        (body(OTHER, 9), body(MODEL, 700_000), "repeated_key"),
+        (body(MODEL, 700_000), body(MODEL, 700_000), "affected"),
+        (body(MODEL, 9), body(MODEL, 9), None),
+    ],
+)
+def test_a_message_that_is_given_twice_is_not_cleared(
+    tmp_path: Path, around: Any, first: str, last: str, expected: str | None
+) -> None:
+    key, end = ('"log"', "\n") if around is docker else ('"msg"', "")
+    plain = around(body(OTHER, 9) + end)
+    twice = around(last + end).replace(key, f"{key}: {json.dumps(first + end)}, {key}")
+    ledger, flagged = told_alike(tmp_path / "log", [twice, plain])
+    rejected_ = int(expected == "repeated_key")
+    assert ledger == (PLAIN + 2, PLAIN + 2 - rejected_, rejected_, 0)
+    assert flagged == ({PLAIN + 1: expected} if expected else {})

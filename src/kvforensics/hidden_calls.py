@@ -76,12 +76,12 @@ class HiddenCalls:
         return (data or text) if may_hold_call(text) and self._reader.mentions(text) else None
 
     def beside(
-        self, extractor: Extractor, value: Any, data: bytes | None, place: Sequence[str | None]
+        self, extractor: Extractor, value: Any, data: bytes | None, place: Sequence[str | None], around: Sequence[Any] = ()
     ) -> tuple[Any, InnerCalls] | None:
         """The value of a record of another model, and what it counts, where it names the affected one too, else None.
 
         What cannot be read as one value is unknown in it, so that no count is taken from there. `place`: its provider and
-        its host.
+        its host; `around`: what it is in.
         """
         if type(value) is not dict:
             return None
@@ -98,6 +98,10 @@ class HiddenCalls:
         hiding = {k for k, text in texts if self._names(text, may_be)}
         if hiding:
             return {k: None if k in hiding else v for k, v in value.items()}, InnerCalls()
+        for outer in around:
+            calls = inner_calls(outer, may_be, ()) if type(outer) is dict and self._reader.mentions(encoded(outer)) else None
+            if calls is not None and calls.named:
+                return value, calls
         if data is not None and not self._reader.mentions(data):
             return None
         if extractor.format.view == "otlp":

@@ -16,7 +16,7 @@ import polars as pl
 from kvforensics.clashes import FAILED
 from kvforensics.envelope import Unit
 from kvforensics.framing import Block
-from kvforensics.learned import Learned, Rows
+from kvforensics.learned import Learned, Near, Rows, Waiting
 from kvforensics.mentions import Mentions, Named
 from kvforensics.model_id import ModelReader
 from kvforensics.passed import SPANS, Passed, texts
@@ -27,10 +27,6 @@ from kvforensics.small import are_failed, are_small, are_times, tags_of_others, 
 from kvforensics.spec import Format
 from kvforensics.ties import id_digests
 
-Near = tuple[bytes, int, int | None]
-"""A line that needs a closer look, with its number and its offset."""
-Waiting = tuple[bytes, Near]
-"""What was read of such a line: the line itself, or the one inside it."""
 WAITING = 4096
 UNITS_BYTES = 1 << 18
 FULL = 1 << 18
@@ -75,14 +71,15 @@ class Lane:
         return any(len(p.times) >= FULL for _, p in self.passed.values())
 
     def take(
-        self, block: Block, newline: bytes, outer: Callable[[Sequence[int]], list[Waiting]] | None = None
-    ) -> Iterator[Near]:
+        self, block: Block, newline: bytes, outer: Callable[[Sequence[int]], list[Waiting]] | None = None,
+        source: bytes = b"",
+    ) -> Iterator[Near]:  # fmt: skip
         """Reads a block; yields lines that need a closer look once enough of them wait.
 
-        `outer` tells in which lines of the source those of the block are, by their places. Of these, those that are not
+        `outer` tells in which lines of the `source` those of the block are, by their places. Of these, those that are not
         read as records may be pieces of one: they do not wait, and their places are in `odd`.
         """
-        near, self.odd = self._near(block.data, newline, block.lines)
+        near, self.odd = self._near(block.data, newline, block.lines, outer, source)
         if outer is not None:
             self._waiting += outer([i for i in near if i not in self.odd])
         elif near:
@@ -109,11 +106,15 @@ class Lane:
         if len(self._waiting) >= WAITING:
             yield from self.rest()
 
-    def _near(self, data: bytes, newline: bytes, count: int) -> tuple[Sequence[int], Collection[int]]:
+    def _near(
+        self, data: bytes, newline: bytes, count: int, outer: Callable[[Sequence[int]], list[Waiting]] | None = None,
+        source: bytes = b"",
+    ) -> tuple[Sequence[int], Collection[int]]:  # fmt: skip
         """The places of units that need a closer look, and which of them were not read; the others are passed."""
         rows = self._narrow.read(data, newline, count)
         if rows is None:
             return range(count), range(count)
+        rows.source, rows.outer = source, outer
         return sorted(self.pass_by(rows)), {*rows.left, *(i for reading, at, _ in rows.groups if reading is None for i in at)}
 
     def rest(self) -> Iterator[Near]:
@@ -126,6 +127,8 @@ class Lane:
             return
         joint = self._wide.joint
         rows = self._wide.read(joint.join([line for line, _ in waiting]) + joint, joint, len(waiting))
+        if rows is not None and self._mentions.are_outside:
+            rows.barred |= self._mentions.outside(waiting)
         yield from (waiting[i][1] for i in (range(len(waiting)) if rows is None else sorted(self.settle(rows))))
 
     def take_passed(self) -> list[tuple[Format, Passed]]:

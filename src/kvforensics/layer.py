@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from kvforensics.decode import once
 from kvforensics.paths import compile_path, embedded, lookup, text_of
 from kvforensics.spec import ID_KINDS
 from kvforensics.wrapper_spec import Wrapper
@@ -91,6 +92,13 @@ class Layer:
     def is_text(self, value: Any) -> bool:
         """Whether the line inside is one text, as only such a line can be a piece of another."""
         return any(type(lookup(value, steps)) is str for steps in self._messages)
+
+    def tells_twice(self, value: Any, data: bytes) -> bool:
+        """Whether the bytes of a layer have the line inside under the same key twice, and differently."""
+        keys = [] if self.wrapper.last_of_all else [steps[-1] for steps in self._messages]
+        if not (b"\\u00" in data or any(data.count(b'"%b"' % key.encode()) > 1 for key in keys)):
+            return False
+        return type(value) is dict and not {f"repeated_key:{key}" for key in keys}.isdisjoint(once(data, value)[1])
 
     def bodies(self, value: Any) -> Iterator[Any]:
         """Objects that may be the record, with dotted names opened."""

@@ -16,8 +16,8 @@ from kvforensics.decode import decode_unit
 from kvforensics.framing import Block
 from kvforensics.hidden_calls import UNKNOWN
 from kvforensics.kept_calls import told_counts
-from kvforensics.lane import Near
 from kvforensics.layer import is_fragment, outer_slots
+from kvforensics.learned import Near
 from kvforensics.made_once import FirstMatch, first_match
 from kvforensics.model_id import ModelReader
 from kvforensics.paths import text_of

@@ -6,7 +6,7 @@ Learns from the first lines and again, a few times, from lines that have another
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,10 @@ LONG = 3 * MAX_NODES
 _SUSPECT = b'odel"'
 _ESCAPE = b"\\u00"
 _decode = msgspec.json.Decoder().decode
+Near = tuple[bytes, int, int | None]
+"""A line that needs a closer look, with its number and its offset."""
+Waiting = tuple[bytes, Near]
+"""What was read of such a line: the line itself, or the one inside it."""
 Group = tuple[Reading | None, Sequence[int], Sequence[Any]]
 
 
@@ -42,6 +46,10 @@ class Rows:
     """The places of the lines that were not read."""
     barred: set[int] = field(default_factory=set)
     """The places of lines that need a closer look whatever was read of them."""
+    source: bytes = b""
+    """The lines of the source in which those of the block are, where they are in others."""
+    outer: Callable[[Sequence[int]], list[Waiting]] | None = None
+    """Some of the lines, by their places, with those that they are in."""
     _lines: list[bytes] | None = None
 
     @property

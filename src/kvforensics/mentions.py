@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kvforensics.learned import Rows
+from kvforensics.learned import Rows, Waiting
 from kvforensics.model_id import ModelReader
 
 _WORD = np.dtype("<u4")
@@ -28,6 +28,8 @@ class Mentions:
 
     def __init__(self, reader: ModelReader) -> None:
         self._reader = reader
+        self.are_outside = False
+        """Whether there may be some around lines that are in others."""
         ends = {mark.lower() for mark in reader.marks}
         self._short = any(len(end) < _WORD.itemsize for end in ends)
         self._words = sorted({_rarest(end) for end in ends}) if not self._short else []
@@ -36,10 +38,23 @@ class Mentions:
         """The places of rows of another model that name the affected one too; `names` are what they say of their own."""
         found: set[int] = set()
         for word in self._words:
-            if _count(rows.data, word) > sum(_told(column, word) for _, column in names):
-                found.update(self._among(rows, word, names))
+            told = sum(_told(column, word) for _, column in names)
+            every = _count(rows.source or rows.data, word)
+            if every > told:
+                self.are_outside = self.are_outside or bool(rows.source)
+                here = _count(rows.data, word) if rows.source else every
+                found.update(self._among(rows, word, names) if here > told else ())
+                found.update(self.outside(rows.outer(range(rows.count))) if rows.outer is not None and every > here else ())
         if self._short:
             found.update(i for i, line in enumerate(rows.lines) if self._reader.mentions(line))
+        return found
+
+    def outside(self, lines: Sequence[Waiting]) -> set[int]:
+        """The places of lines that are in others which name the model more often than they do."""
+        found: set[int] = set()
+        for i, (line, (around, _, _)) in enumerate(lines):
+            if line is not around and any(_in(around, word) > _in(line, word) for word in self._words):
+                found.update({i} if self._reader.mentions(around) else ())
         return found
 
     def _among(self, rows: Rows, word: bytes, names: Sequence[Named]) -> list[int]:
@@ -100,6 +115,10 @@ def _told(names: Sequence[Any], word: bytes) -> int:
     except TypeError:
         text = "\n".join([name for name in names if type(name) is str])
     return (text.lower() if _has_letters(word) else text).count(word.decode())
+
+
+def _in(line: bytes, word: bytes) -> int:
+    return (line.lower() if _has_letters(word) else line).count(word)
 
 
 def _has_letters(word: bytes) -> bool:

@@ -29,6 +29,8 @@ CONTRADICTED = "contradicted"
 """The reason of a record beside whose call there is text that may be a call on the affected model."""
 EMPTY = "empty"
 """The reason of a line with nothing inside the layers around it."""
+REPEATED = "repeated_key"
+"""The reason of a line whose layer tells twice what is inside, and not the same: a reader keeps one of the two."""
 LEFT_OUT = "left_out"
 """The reason of a line of which the layer around it has kept nothing: it may have been anything, and long ones go first."""
 
@@ -211,6 +213,8 @@ class Peeler:
     ) -> Peeled:
         inner = []
         wrapper = layer.wrapper
+        if data and layer.tells_twice(value, data):
+            return Peeled(Kind.REJECT, place, data, layers=layers, reason=REPEATED, pieces=pieces)
         joins = wrapper.joins and layer.is_text(value)
         for message in layer.messages(value):
             if type(message) is dict:

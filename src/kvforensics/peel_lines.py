@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kvforensics.framing import Block
-from kvforensics.lane import Near, Waiting
+from kvforensics.learned import Near, Waiting
 
 _LINE_END, _OPENING, _CLOSING = b"\n{}"
 
@@ -22,6 +22,8 @@ class Inner:
     count: int
     outer: Callable[[Sequence[int]], list[Waiting]]
     """Some of them, by their places, with what they are in."""
+    source: bytes
+    """The lines of the source where the layer around them has fields, which may say more than they do."""
     left: Sequence[Near] = ()
     """Lines that need the careful way."""
 
@@ -60,12 +62,12 @@ class Lines:
         return self.begin_objects() and bool((self._bytes[self._ends - 1] == _CLOSING).all())
 
 
-def inside(block: Block, inner: Sequence[bytes | None]) -> Inner | None:
-    """Lines of a block in which some may be odd; None where all are."""
+def inside(block: Block, inner: Sequence[bytes | None], source: bytes = b"") -> Inner | None:
+    """Lines of a block in which some may be odd; None where all are. `source`: see `Inner`."""
     held = [line for line in inner if line is not None]
     data = b"\n".join(held) + b"\n"
     if len(held) == len(inner):
-        return Inner(data, len(held), lambda places: around(block, None, places, held.__getitem__))
+        return Inner(data, len(held), lambda places: around(block, None, places, held.__getitem__), source)
     at = [i for i, line in enumerate(inner) if line is not None]
     odd = [i for i, line in enumerate(inner) if line is None]
 
@@ -74,7 +76,7 @@ def inside(block: Block, inner: Sequence[bytes | None]) -> Inner | None:
         return [(held[k], line) for k, (_, line) in zip(places, found, strict=True)]
 
     left = [line for _, line in around(block, None, odd, lambda _: b"")]
-    return Inner(data, len(held), outer, left) if held else None
+    return Inner(data, len(held), outer, source, left) if held else None
 
 
 def around(block: Block, lines: Lines | None, places: Sequence[int], inner: Callable[[int], bytes]) -> list[Waiting]:

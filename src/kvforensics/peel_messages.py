@@ -71,7 +71,7 @@ class Messages:
         own = Lines(data)
         if len(own) != len(texts) or not own.begin_objects():
             return None
-        return Inner(data, len(texts), lambda places: around(block, lines, places, lambda k: texts[k].encode()))
+        return Inner(data, len(texts), lambda places: around(block, lines, places, lambda k: texts[k].encode()), block.data)
 
     def _apart(self, block: Block, lines: Sequence[bytes], rows: Sequence[Any]) -> Inner | None:
         """Where lines are broken or messages odd, None where a line may be of another layer or continued."""
@@ -85,7 +85,7 @@ class Messages:
                 return None
             text = text and text.removesuffix(self._ends)
             inner.append(text if text and text[:1] == b"{" and b"\n" not in text else None)
-        return inside(block, inner)
+        return inside(block, inner, block.data)
 
     def _together(self, lines: Lines) -> list[Any] | None:
         """One row a line, None where they are not all of one alternative of the layer."""

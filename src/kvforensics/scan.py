@@ -13,9 +13,10 @@ from kvforensics.decode import decode_unit, once
 from kvforensics.envelope import Unit
 from kvforensics.framing import Block
 from kvforensics.hidden_calls import UNKNOWN, HiddenCalls
-from kvforensics.lane import Lane, Near
+from kvforensics.lane import Lane
 from kvforensics.layer import fewest_signs
 from kvforensics.layered import Found, Layered
+from kvforensics.learned import Near
 from kvforensics.model_id import ModelReader
 from kvforensics.openings import Event, Openings
 from kvforensics.peel import EXCERPT, LEFT_OUT
@@ -116,9 +117,8 @@ class Scanner:
 
     def _take(self, near: Iterable[Near]) -> None:
         """Takes the lines that a lane leaves, and what it let pass where that is much."""
-        unit = self.unit if self._layered is None else self._layered.aside
         for line in near:
-            unit(*line)
+            (self.unit if self._layered is None else self._layered.aside)(*line)
         if self._lane is not None and self._lane.is_full:
             self._sieve.passed(self._lane)
 
@@ -182,7 +182,7 @@ class Scanner:
         self._lane = self._lane or self._open_lane(inner.data)
         if self._lane is None:
             return None
-        self._take(self._lane.take(Block(inner.data, 0, 0, inner.count), b"\n", inner.outer))
+        self._take(self._lane.take(Block(inner.data, 0, 0, inner.count), b"\n", inner.outer, inner.source))
         return [*inner.left, *(line for _, line in inner.outer(sorted(self._lane.odd)))]
 
     def value(

@@ -24,6 +24,7 @@ from kvforensics.model_id import ModelReader
 from kvforensics.normalise import Located, normalise, read_model, read_starts, to_arrow
 from kvforensics.openings import OPENING
 from kvforensics.passed import texts
+from kvforensics.peel import Layers
 from kvforensics.raw import ID_COLUMNS, TELLING, TIMES, Extractor, raw_batch
 from kvforensics.scanned import MOST_INTERVALS, Setting, Tally
 from kvforensics.sealed import MARK, Opener
@@ -69,7 +70,7 @@ class Sieve:
             values = [fixed.get(i, value) for i, value in enumerate(values)]
             raw = fill_times(extractor.batch(values, TELLING), layers)
             match = read_model(raw, fmt, self._reader)
-        doubted = self._doubted(extractor, items, values, raw.filter(match.eq(other=False)), match)
+        doubted = self._doubted(extractor, items, values, raw.filter(match.eq(other=False)), match, layers)
         if doubted:
             extra |= {items[i][1]: (*extra.get(items[i][1], ()), NAMED_BESIDE) for i in doubted}
             values = [doubted[i][0] if i in doubted else value for i, value in enumerate(values)]
@@ -164,11 +165,15 @@ class Sieve:
         self._left_out.append(lined([id_digests(texts) for texts in told], tags))
 
     def _doubted(
-        self, extractor: Extractor, items: Sequence[Held], values: Sequence[Any], raw: pl.DataFrame, match: pl.Series
+        self, extractor: Extractor, items: Sequence[Held], values: Sequence[Any], raw: pl.DataFrame, match: pl.Series,
+        layers: Sequence[Layers],
     ) -> dict[int, tuple[Any, InnerCalls]]:
-        """Records of another model, with what `raw` has of them, that name the affected one too."""
+        """Records of another model, with what `raw` has of them and what is around them, that name the affected one too."""
         others = zip(match.eq(other=False).arg_true(), raw["provider"], raw["host"], strict=True)
-        found = {i: self._hidden.beside(extractor, values[i], items[i][4], place) for i, *place in others}
+        found = {
+            i: self._hidden.beside(extractor, values[i], items[i][4], place, [outer for _, outer in layers[i]])
+            for i, *place in others
+        }
         return {i: told for i, told in found.items() if told is not None}
 
     def _repeats_model(self, data: bytes | None) -> bool:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from kvforensics.columns import Columns, can_read
 from kvforensics.framing import Block
-from kvforensics.lane import Near
+from kvforensics.learned import Near
 from kvforensics.normalise import Located
 from kvforensics.raw import Extractor
 from kvforensics.spec import Format
