@@ -133,6 +133,13 @@ IN_BYTES = {
         *listed({"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 700_000}),
     ],
 }
+
+
+def event(values: Json) -> Json:
+    """An event of a span."""
+    return {"name": "x", "timeUnixNano": str(START), "attributes": listed(values)}
+
+
 KINDLESS: dict[str, tuple[list[Json], list[str]]] = {
     "a deployment and a count": ([span(50, {"llm.deployment": MODEL, "gen_ai.usage.input_tokens": 700_000})], ["possible"]),
     "a deployment alone": ([span(50, {"llm.deployment": MODEL})], ["possible"]),
@@ -145,6 +152,19 @@ KINDLESS: dict[str, tuple[list[Json], list[str]]] = {
     "the model by another convention": ([chat(50, 700_000, model=OTHER, **{"ai.model.id": MODEL})], ["possible"]),
     "a second name for the model": ([chat(50, 700_000, model=OTHER, **{"llm.model_name": MODEL})], ["possible"]),
     "the model by two conventions": ([chat(50, 7, **{"llm.model_name": MODEL})], []),
+    "a call in an event": (
+        [span(50, {}, events=[event({"gen_ai.request.model": MODEL, "gen_ai.usage.input_tokens": 700_000})])], ["possible"],
+    ),
+    "a model in an event": ([span(50, {}, events=[event({"step": 1}), event({"model": MODEL})])], ["possible"]),
+    "a long count in an event": ([span(50, {}, events=[event({"usage.input_tokens": 700_000})])], ["possible"]),
+    "a short count in an event": ([span(50, {}, events=[event({"usage.input_tokens": 60_000, "model": OTHER})])], []),
+    "prose in an event": ([span(50, {}, events=[event({"exception.message": f"no answer of {MODEL}"})])], []),
+    "another model and the name in an event": (
+        [chat(50, 700_000, model=OTHER, own={"events": [event({"fallback.model": MODEL})]})], ["possible"],
+    ),
+    "another model and the name in an event, short": (
+        [chat(50, 7, model=OTHER, own={"events": [event({"fallback.model": MODEL})]})], [],
+    ),
     "a model in bytes": (
         [span(50, {}) | IN_BYTES], ["possible"],
     ),

@@ -19,7 +19,7 @@ from kvforensics.raw import Extractor
 from kvforensics.span_hiding import COUNT
 from kvforensics.spec import Format
 from kvforensics.terms import Term, compile_terms
-from kvforensics.views import attribute
+from kvforensics.views import attribute, attributes
 
 UNKNOWN = "unknown_record"
 """The reason of an object that no format fits but that may hold a call on the affected model, in a shape not known."""
@@ -45,7 +45,7 @@ class HiddenCalls:
             return False
         if extractor.format.view != "otlp" or type(value) is not dict or self._is_of_a_kind(extractor.format, value):
             return True
-        return not any(self._tells(k, v) for k, v in value.items())
+        return not any(self._tells(k, v) for told in (value, *_events(value)) for k, v in told.items())
 
     def _is_of_a_kind(self, fmt: Format, value: Any) -> bool:
         """Whether a span says of itself that it is something else than a request, such as a tool or a chain."""
@@ -105,7 +105,7 @@ class HiddenCalls:
         if data is not None and not self._reader.mentions(data):
             return None
         if extractor.format.view == "otlp":
-            return (value, InnerCalls()) if any(map(may_be, value.values())) else None
+            return (value, InnerCalls()) if any(may_be(v) for t in (value, *_events(value)) for v in t.values()) else None
         if data is None or data.lstrip()[:1] != b"{":
             # What rows of tables keep in their cells is not searched, whichever way they are read.
             return None
@@ -120,6 +120,15 @@ class HiddenCalls:
         whole = not cut and text.lstrip()[:1] in ("{", "[") and embedded(text) is not None
         found = () if whole else _NAME.findall(text)
         return any(may_be(n) if end else self._reader.mentions(n.encode()) for n, end in found)
+
+
+def _events(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The attributes of the events of a span."""
+    span = value.get("span")
+    events = span.get("events") if type(span) is dict else None
+    for event in events if type(events) is list else ():
+        if type(event) is dict and event.get("attributes"):
+            yield attributes(event["attributes"])[0]
 
 
 def _line_in(value: Any) -> bytes:

@@ -7,11 +7,12 @@ closer look that they get decides; see `hidden_calls`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import chain
 
 from kvforensics.raw import Extractor
-from kvforensics.span_attributes import Span
+from kvforensics.span_attributes import Attribute, Span
 from kvforensics.span_groups import Group
 
 COUNT = re.compile(r"(?:prompt|input)[._-]?tokens?|tokens?(?:[._-]?count)?[._-](?:prompt|input|in\b)", re.IGNORECASE)
@@ -73,7 +74,7 @@ class Hiding:
 
     def _is_long(self, span: Span) -> bool:
         known = self._counts
-        for attribute in span.attributes or ():
+        for attribute in _told(span):
             is_count = known.get(attribute.key)
             if is_count is None:
                 if len(known) >= _MOST_NAMES:
@@ -86,4 +87,12 @@ class Hiding:
 
 def _names(span: Span, own: AbstractSet[str], mark: bytes) -> bool:
     """Whether a span names the model in an attribute that does not tell its own."""
-    return any(mark in bytes(a.value) for a in span.attributes or () if a.key not in own)
+    if any(mark in bytes(a.value) for a in span.attributes or () if a.key not in own):
+        return True
+    return any(mark in bytes(a.value) for event in span.events or () for a in event.attributes or ())
+
+
+def _told(span: Span) -> Iterable[Attribute]:
+    """The attributes of a span and of its events."""
+    own = span.attributes or ()
+    return chain(own, *(event.attributes or () for event in span.events)) if span.events else own
