@@ -8,7 +8,7 @@ a key, a count that is no number, a shape not seen before, goes the careful way.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import accumulate, compress
+from itertools import compress
 from typing import Any
 
 import polars as pl
@@ -16,7 +16,7 @@ import polars as pl
 from kvforensics.clashes import FAILED
 from kvforensics.envelope import Unit
 from kvforensics.framing import Block
-from kvforensics.learned import Learned, Near, Rows, Waiting
+from kvforensics.learned import Learned, Near, Rows, Waiting, placed
 from kvforensics.mentions import Mentions, Named
 from kvforensics.model_id import ModelReader
 from kvforensics.passed import SPANS, Passed, texts
@@ -83,9 +83,7 @@ class Lane:
         if outer is not None:
             self._waiting += outer([i for i in near if i not in self.odd])
         elif near:
-            lines, first, gap = block.data.split(newline), block.first_line, len(newline)
-            starts = list(accumulate(map(len, lines), initial=block.offset))
-            self._waiting += [(lines[i], (lines[i], first + i, starts[i] + i * gap)) for i in near]
+            self._waiting += [(line[0], line) for line in placed(block, newline, near)]
         if len(self._waiting) >= WAITING:
             yield from self.rest()
 

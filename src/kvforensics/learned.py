@@ -8,15 +8,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 import msgspec
 
+from kvforensics.framing import Block
 from kvforensics.outline import MAX_PLACES, Place, UnlearnableError
 from kvforensics.paths import MAX_NODES
 from kvforensics.probe import Probe
 from kvforensics.raw import Extractor
 from kvforensics.reading import Reading, Readings, Wrapping, wants_of
+from kvforensics.words import SIZE, Words
 
 SAMPLE = 48
 STRANGERS = 24
@@ -51,6 +54,7 @@ class Rows:
     outer: Callable[[Sequence[int]], list[Waiting]] | None = None
     """Some of the lines, by their places, with those that they are in."""
     _lines: list[bytes] | None = None
+    _words: Words | None = None
 
     @property
     def lines(self) -> list[bytes]:
@@ -58,6 +62,13 @@ class Rows:
         if self._lines is None:
             self._lines = self.data.split(self.newline)
         return self._lines
+
+    @property
+    def words(self) -> Words:
+        """The block, to look for single words of it."""
+        if self._words is None:
+            self._words = Words(self.data)
+        return self._words
 
     def are_calm(self) -> bool:
         """Whether no line of the block gives a key twice that matters, or spells one with escapes."""
@@ -67,12 +78,16 @@ class Rows:
         for reading, at, _ in self.groups:
             for name, times in reading.once if reading else ():
                 wanted[name] += times * len(at)
-        escapes = {r.escaped for r, _, _ in self.groups if r} if b"\\" in self.data else ()
+        escapes = {r.escaped for r, _, _ in self.groups if r} if self.words.count(_ESCAPE) else ()
         same = len({tuple(n for n, _ in r.once) for r, _, _ in self.groups if r}) == 1
         return (
             same and not any(e.search(self.data) for e in escapes)
-            and all(self.data.count(name) == times for name, times in wanted.items())
+            and all(self._has(name, times) for name, times in wanted.items())
         )  # fmt: skip
+
+    def _has(self, name: bytes, times: int) -> bool:
+        """Whether a name that is there so often, at least, is not there more often; its end is counted first, being short."""
+        return (len(name) >= SIZE and self.words.count(name[-SIZE:]) == times) or self.data.count(name) == times
 
     def is_clean(self, i: int, reading: Reading, *, every: bool) -> bool:
         """The same of one line; if not `every`, only where the careful path would look for it (see `Sieve`)."""
@@ -171,6 +186,13 @@ class Learned:
             if k is not None:
                 counts.update((k, n) for n in self._all[k].alternatives(record))
         return max(counts, key=lambda which: (counts[which], which), default=None)
+
+
+def placed(block: Block, newline: bytes, places: Sequence[int]) -> list[Near]:
+    """Some lines of a block, by their places, with their numbers and offsets."""
+    lines, first, gap = block.data.split(newline), block.first_line, len(newline)
+    starts = list(accumulate(map(len, lines), initial=block.offset))
+    return [(lines[i], first + i, starts[i] + i * gap) for i in places]
 
 
 def _record(line: bytes) -> Any:

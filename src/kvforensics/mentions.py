@@ -8,17 +8,13 @@ once, and counted against what the rows say of their own model.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from kvforensics.learned import Rows, Waiting
 from kvforensics.model_id import ModelReader
+from kvforensics.words import SIZE, Words
 
-_WORD = np.dtype("<u4")
-_FOLD = np.uint32(0x20202020)
-"""The bits by which small letters differ from capital ones; the marks between them have it anyway."""
 Named = tuple[Sequence[int], Sequence[Any]]
 """Places of rows, and the names of their models."""
 
@@ -31,18 +27,19 @@ class Mentions:
         self.are_outside = False
         """Whether there may be some around lines that are in others."""
         ends = {mark.lower() for mark in reader.marks}
-        self._short = any(len(end) < _WORD.itemsize for end in ends)
+        self._short = any(len(end) < SIZE for end in ends)
         self._words = sorted({_rarest(end) for end in ends}) if not self._short else []
 
     def beyond(self, rows: Rows, names: Sequence[Named]) -> set[int]:
         """The places of rows of another model that name the affected one too; `names` are what they say of their own."""
         found: set[int] = set()
+        source = Words(rows.source) if rows.source else rows.words
         for word in self._words:
             told = sum(_told(column, word) for _, column in names)
-            every = _count(rows.source or rows.data, word)
+            every = source.count(word, fold=_has_letters(word))
             if every > told:
                 self.are_outside = self.are_outside or bool(rows.source)
-                here = _count(rows.data, word) if rows.source else every
+                here = rows.words.count(word, fold=_has_letters(word)) if rows.source else every
                 found.update(self._among(rows, word, names) if here > told else ())
                 found.update(self.outside(rows.outer(range(rows.count))) if rows.outer is not None and every > here else ())
         if self._short:
@@ -65,7 +62,7 @@ class Mentions:
         line = at = 0
         counts: Counter[int] = Counter()
         starts: dict[int, int] = {}
-        for hit in _places(data, word):
+        for hit in rows.words.places(word, fold=_has_letters(word)):
             line += data.count(end, at, hit)
             at = hit
             counts[line] += 1
@@ -83,29 +80,8 @@ class Mentions:
 
 def _rarest(end: bytes) -> bytes:
     """Four bytes of a name, with as few letters as may be: these are rare in what else a log says."""
-    words = [end[i : i + _WORD.itemsize] for i in range(len(end) - _WORD.itemsize + 1)]
+    words = [end[i : i + SIZE] for i in range(len(end) - SIZE + 1)]
     return min(words, key=lambda word: sum(c >= ord("a") for c in word))
-
-
-def _words(data: bytes, word: bytes) -> Iterator[np.ndarray[Any, np.dtype[np.bool_]]]:
-    """For each of the places of a word of memory that bytes may begin at, which of the words from there are these bytes."""
-    size = _WORD.itemsize
-    letters = _has_letters(word)
-    wanted = np.uint32(int.from_bytes(word, "little"))
-    for start in range(size if len(data) >= 2 * size else 0):
-        held = np.frombuffer(data, _WORD, (len(data) - start) // size, start)
-        yield (held | _FOLD) == wanted if letters else held == wanted
-
-
-def _count(data: bytes, word: bytes) -> int:
-    """How often four bytes are in others, in capital or small letters."""
-    return sum(map(np.count_nonzero, _words(data, word)))
-
-
-def _places(data: bytes, word: bytes) -> list[int]:
-    """Where they are."""
-    found = [np.flatnonzero(same) * _WORD.itemsize + start for start, same in enumerate(_words(data, word))]
-    return sorted(np.concatenate(found).tolist()) if found else []
 
 
 def _told(names: Sequence[Any], word: bytes) -> int:

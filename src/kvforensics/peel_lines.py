@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kvforensics.framing import Block
-from kvforensics.learned import Near, Waiting
+from kvforensics.learned import Near, Waiting, placed
 
 _LINE_END, _OPENING, _CLOSING = b"\n{}"
 
@@ -83,8 +83,8 @@ def around(block: Block, lines: Lines | None, places: Sequence[int], inner: Call
     """Lines of a block, each with what is inside."""
     if not places:
         return []
-    spans = (lines or Lines(block.data)).spans(places)
-    return [
-        (inner(i), (block.data[start:end], block.first_line + i, block.offset + start))
-        for i, (start, end) in zip(places, spans, strict=True)
-    ]
+    if lines is None:
+        return [(inner(i), line) for i, line in zip(places, placed(block, b"\n", places), strict=True)]
+    first, at = block.first_line, block.offset
+    spans = zip(places, lines.spans(places), strict=True)
+    return [(inner(i), (block.data[start:end], first + i, at + start)) for i, (start, end) in spans]
