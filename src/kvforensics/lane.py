@@ -145,7 +145,8 @@ class Lane:
                 left.update(at)
                 continue
             far = self._are_others(models, reading.format.nothing)
-            far = [a and b for a, b in zip(far, self._are_answered_so(reading, own), strict=True)]
+            if reading.slots["answer_model"]:
+                far = [a and b for a, b in zip(far, self._are_answered_so(reading, own), strict=True)]
             self._bar(far, reading, at, own, rows, calm=calm, every=False)
             ids = [values(own, f) for f in reading.ids]
             self._bar_wanted(far, ids)

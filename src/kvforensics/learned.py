@@ -78,7 +78,7 @@ class Rows:
         for reading, at, _ in self.groups:
             for name, times in reading.once if reading else ():
                 wanted[name] += times * len(at)
-        escapes = {r.escaped for r, _, _ in self.groups if r} if self.words.count(_ESCAPE) else ()
+        escapes = {r.escaped for r, _, _ in self.groups if r} if self.words.count(_ESCAPE[:2]) else ()
         same = len({tuple(n for n, _ in r.once) for r, _, _ in self.groups if r}) == 1
         return (
             same and not any(e.search(self.data) for e in escapes)
