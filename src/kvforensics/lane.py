@@ -17,7 +17,7 @@ from kvforensics.clashes import FAILED
 from kvforensics.envelope import Unit
 from kvforensics.framing import Block
 from kvforensics.learned import Learned, Near, Rows, Waiting, placed
-from kvforensics.mentions import Mentions, Named
+from kvforensics.mentions import Mentions, names_of
 from kvforensics.model_id import ModelReader
 from kvforensics.passed import SPANS, Passed, texts
 from kvforensics.raw import Extractor
@@ -138,7 +138,7 @@ class Lane:
         """The places of rows that are not plainly about another model; the others are passed."""
         left = set(rows.left)
         calm = rows.are_calm()
-        names = _names(rows)
+        names = names_of(rows)
         rows.barred |= self._mentions.beyond(rows, names)
         for (reading, at, own), (_, models) in zip(rows.groups, names, strict=True):
             if reading is None or (self._inside and not reading.times):
@@ -236,7 +236,7 @@ class Lane:
             passed = self._passed(reading.format)
             other = [a and v is False for a, v in zip(plain, verdicts, strict=True)]
             if any(other):
-                beyond = self._mentions.beyond(rows, _names(rows))
+                beyond = self._mentions.beyond(rows, names_of(rows))
                 other = [o and i not in beyond for i, o in zip(at, other, strict=True)]
             done = [a and (s or f) and v is not False for a, s, f, v in zip(plain, small, failed, verdicts, strict=True)]
             left.update(i for i, o, d in zip(at, other, done, strict=True) if not (o or d))
@@ -285,11 +285,6 @@ class Lane:
 
 
 _UNSURE: Any = object()
-
-
-def _names(rows: Rows) -> list[Named]:
-    """What rows say of their model."""
-    return [((), ()) if r is None else (at, list(map(r.slots["model"][0].get, own))) for r, at, own in rows.groups]
 
 
 def _may_open(text: str) -> bool:

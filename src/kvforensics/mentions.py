@@ -78,6 +78,11 @@ class Mentions:
         return found
 
 
+def names_of(rows: Rows) -> list[Named]:
+    """What rows say of their model."""
+    return [((), ()) if r is None else (at, list(map(r.slots["model"][0].get, own))) for r, at, own in rows.groups]
+
+
 def _rarest(end: bytes) -> bytes:
     """Four bytes of a name, with as few letters as may be: these are rare in what else a log says."""
     words = [end[i : i + SIZE] for i in range(len(end) - SIZE + 1)]
