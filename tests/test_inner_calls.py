@@ -44,6 +44,12 @@ KINDS: dict[str, tuple[Row, bool]] = {
     "a call at the provider after one elsewhere": (
         {"usage": LONG, "provider": "zai", "model": "glm-5.3", "first": {"provider": "cloudflare", "model": "glm-5.3"}}, True,
     ),
+    "a fallback after a call elsewhere": (
+        {"usage": LONG, "provider": "zai", "model": "glm-5.3", "fallback_model": MODEL}, True,
+    ),
+    "usage by model after a call elsewhere": (
+        {"usage": SHORT, "provider": "zai", "model": "glm-5.3", "usage_by_model": {MODEL: LONG}}, True,
+    ),
     "a short attempt": ({"usage": SHORT, "short": [{"model": MODEL, "usage": SHORT}]}, False),
     "a short attempt alone": ({"alone": [{"model": MODEL, "usage": SHORT}]}, False),
     "short usage by model": ({"usage": {MODEL: SHORT, "gpt-4o": SHORT}}, False),

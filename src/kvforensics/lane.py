@@ -236,7 +236,7 @@ class Lane:
             passed = self._passed(reading.format)
             other = [a and v is False for a, v in zip(plain, verdicts, strict=True)]
             if any(other):
-                beyond = self._mentions.beyond(rows, names_of(rows))
+                beyond = self._mentions.beyond(rows, names_of(rows), every=True)
                 other = [o and i not in beyond for i, o in zip(at, other, strict=True)]
             done = [a and (s or f) and v is not False for a, s, f, v in zip(plain, small, failed, verdicts, strict=True)]
             left.update(i for i, o, d in zip(at, other, done, strict=True) if not (o or d))

@@ -30,18 +30,21 @@ class Mentions:
         self._short = any(len(end) < SIZE for end in ends)
         self._words = sorted({_rarest(end) for end in ends}) if not self._short else []
 
-    def beyond(self, rows: Rows, names: Sequence[Named]) -> set[int]:
-        """The places of rows of another model that name the affected one too; `names` are what they say of their own."""
+    def beyond(self, rows: Rows, names: Sequence[Named], *, every: bool = False) -> set[int]:
+        """The places of rows of another model that name the affected one too; `names` are what they say of their own.
+
+        If `every`, also of rows whose own name does not tell by itself that it is another one's.
+        """
         found: set[int] = set()
         source = Words(rows.source) if rows.source else rows.words
         for word in self._words:
             told = sum(_told(column, word) for _, column in names)
-            every = source.count(word, fold=_has_letters(word))
-            if every > told:
+            around = source.count(word, fold=_has_letters(word))
+            if around > told:
                 self.are_outside = self.are_outside or bool(rows.source)
-                here = rows.words.count(word, fold=_has_letters(word)) if rows.source else every
-                found.update(self._among(rows, word, names) if here > told else ())
-                found.update(self.outside(rows.outer(range(rows.count))) if rows.outer is not None and every > here else ())
+                here = rows.words.count(word, fold=_has_letters(word)) if rows.source else around
+                found.update(self._among(rows, word, names, every=every) if here > told else ())
+                found.update(self.outside(rows.outer(range(rows.count))) if rows.outer is not None and around > here else ())
         if self._short:
             found.update(i for i, line in enumerate(rows.lines) if self._reader.mentions(line))
         return found
@@ -54,7 +57,7 @@ class Mentions:
                 found.update({i} if self._reader.mentions(around) else ())
         return found
 
-    def _among(self, rows: Rows, word: bytes, names: Sequence[Named]) -> list[int]:
+    def _among(self, rows: Rows, word: bytes, names: Sequence[Named], *, every: bool) -> list[int]:
         """The rows that have so many of these places, or more, beside those in the name of their model."""
         own: Mapping[int, Any] = {i: name for at, column in names for i, name in zip(at, column, strict=True)}
         data, end, gap = rows.data, rows.newline, len(rows.newline)
@@ -69,7 +72,10 @@ class Mentions:
             starts.setdefault(line, hit)
         for i, count in counts.items():
             name = own.get(i)
-            if type(name) is not str or count <= _told([name], word) or not self._reader.is_plainly_other(name):
+            if type(name) is not str or count <= _told([name], word):
+                continue
+            if not (every or self._reader.is_plainly_other(name)):
+                # It is looked at again anyway.
                 continue
             hit = starts[i]
             start, stop = data.rfind(end, 0, hit), data.find(end, hit)
