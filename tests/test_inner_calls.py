@@ -165,5 +165,24 @@ def test_a_name_is_found_wherever_it_stands(name: str) -> None:
     names = ([0, 1, 2], ["gpt-4o", "gpt-4o", name])
     for before in range(5):
         for told in (name, name.upper(), name.capitalize()):
-            lines = [b"x" * before + b'"gpt-4o"', b"y" * before + f'"{told}"'.encode(), f'"{name}" and more'.encode()]
+            lines = [b"x" * before + b'"gpt-4o"', b"y" * before + f'"model":"{told}"'.encode(), f'"{name}" and more'.encode()]
             assert looked.beyond(Rows(b"\n".join(lines) + b"\n", b"\n", 3), [names]) - {2} == {1}
+
+
+FALLBACKS = ["@cf/zai-org/glm-5.3", "gpt-4o"]
+
+
+@pytest.mark.parametrize(
+    ("rest", "looked"),
+    [
+        ({"fallbacks": FALLBACKS}, False), ({"note": "slower than glm-5.3"}, False), ({"other_model": f"{MODEL}-flash"}, False),
+        ({"fallback_model": MODEL}, True), ({"spent": {MODEL: {"prompt_tokens": 7}}}, True),
+        ({"kept": json.dumps({"model_name": MODEL}, indent=1)}, True),
+        ({"kept": json.dumps(json.dumps({"model": MODEL}))}, True), ({"spent": json.dumps({"glm-5.3": {"k": 7}})}, True),
+    ],
+)  # fmt: skip
+def test_only_a_name_that_may_tell_of_a_call_costs_a_closer_look(rest: dict[str, Any], looked: bool) -> None:
+    lines = [json.dumps({"model": "gpt-4o"} | more).encode() for more in ({}, rest)]
+    rows = Rows(b"\n".join(lines) + b"\n", b"\n", 2)
+    names = ([0, 1], ["gpt-4o", "gpt-4o"])
+    assert Mentions(ModelReader(INCIDENT)).beyond(rows, [names]) == ({1} if looked else set())

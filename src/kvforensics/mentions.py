@@ -7,8 +7,10 @@ once, and counted against what the rows say of their own model.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from kvforensics.learned import Rows, Waiting
@@ -29,6 +31,7 @@ class Mentions:
         ends = {mark.lower() for mark in reader.marks}
         self._short = any(len(end) < SIZE for end in ends)
         self._words = sorted({_rarest(end) for end in ends}) if not self._short else []
+        self._call = _call_of(ends)
 
     def beyond(self, rows: Rows, names: Sequence[Named], *, every: bool = False) -> set[int]:
         """The places of rows of another model that name the affected one too; `names` are what they say of their own.
@@ -54,7 +57,7 @@ class Mentions:
         found: set[int] = set()
         for i, (line, (around, _, _)) in enumerate(lines):
             if line is not around and any(_in(around, word) > _in(line, word) for word in self._words):
-                found.update({i} if self._reader.mentions(around) else ())
+                found.update({i} if self._may_tell(around) else ())
         return found
 
     def _among(self, rows: Rows, word: bytes, names: Sequence[Named], *, every: bool) -> list[int]:
@@ -79,9 +82,22 @@ class Mentions:
                 continue
             hit = starts[i]
             start, stop = data.rfind(end, 0, hit), data.find(end, hit)
-            if self._reader.mentions(data[start + gap if start >= 0 else 0 : stop if stop >= 0 else len(data)]):
+            if self._may_tell(data[start + gap if start >= 0 else 0 : stop if stop >= 0 else len(data)]):
                 found.append(i)
         return found
+
+    def _may_tell(self, line: bytes) -> bool:
+        """Whether a line may tell of a call on the model: names in lists, and in what people say, are common."""
+        return (b"\\u" in line or self._call.search(line) is not None) and self._reader.mentions(line)
+
+
+def _call_of(ends: Iterable[bytes]) -> re.Pattern[bytes]:
+    """Finds a name as the value of a key that names a model, or as the key of something, also in JSON kept as text."""
+    names = rb"(?:" + b"|".join(map(re.escape, sorted(ends))) + rb")(?![a-z0-9_]|[.-][a-z0-9])"
+    gap = rb"(?:\s|\\[nrt])*"
+    value = rb'model[-_ ]*(?:id|name|slug)?[-_ ]*\\*"' + gap + rb":" + gap + rb'\\*"[^"]{0,300}?' + names
+    key = names + rb'[^"]{0,300}\\*"' + gap + rb":"
+    return re.compile(value + rb"|" + key, re.IGNORECASE)
 
 
 def names_of(rows: Rows) -> list[Named]:
@@ -108,5 +124,6 @@ def _in(line: bytes, word: bytes) -> int:
     return (line.lower() if _has_letters(word) else line).count(word)
 
 
+@cache
 def _has_letters(word: bytes) -> bool:
     return any(c >= ord("a") for c in word)
