@@ -94,7 +94,7 @@ class HiddenCalls:
                 return True
             return bool(depth) and type(provider) is str and self._reader.read(name, provider, None) is True
 
-        texts = [(k, text) for k in extractor.roots if k in value for text in _texts(value[k])]
+        texts = [(k, text) for k in extractor.roots if type(value.get(k)) in (str, dict) for text in _texts(value[k])]
         hiding = {k for k, text in texts if self._names(text, may_be)}
         if hiding:
             return {k: None if k in hiding else v for k, v in value.items()}, InnerCalls()
