@@ -101,7 +101,7 @@ class ModelReader:
         that is cut off by the end of the bytes does.
         """
         plain = raw.lower().translate(None, b"\0")
-        if b"%" in plain or b"\\" in plain:
+        if b"%" in plain or b"\\u00" in plain or b"\\/" in plain:
             plain = _ESCAPED.sub(_unescape, plain)
         # A pattern that may start anywhere is slow, so it is tried only where the text is there at all.
         if any(text in plain for text in self._texts) and self._mention.search(plain) is not None:
