@@ -50,6 +50,31 @@ KINDS: dict[str, tuple[Row, bool]] = {
     "usage by model after a call elsewhere": (
         {"usage": SHORT, "provider": "zai", "model": "glm-5.3", "usage_by_model": {MODEL: LONG}}, True,
     ),
+    "an attempt at a provider by another key": (
+        {"usage": LONG, "provider": "zai", "model": "glm-5.3", "named": [{"provider_name": "Cloudflare", "model": "glm-5.3"}]},
+        True,
+    ),
+    "an attempt at a provider that is an object": (
+        {"usage": LONG, "provider": "zai", "model": "glm-5.3", "by": {"provider": {"id": "cloudflare"}, "model": "glm-5.3"}},
+        True,
+    ),
+    "an attempt with its providers below": (
+        {"usage": LONG, "provider": "zai", "at": [{"modelId": "glm-5.3", "of": [{"provider": "cloudflare"}]}]},
+        True,
+    ),
+    "a response that a router lists": ({"usage": LONG, "responses": [{"model_permaslug": MODEL, "status": 200}]}, True),
+    "a model that is an object": ({"usage": LONG, "object": {"model": {"name": MODEL}}}, True),
+    "a list in a list": ({"usage": LONG, "lists": [[{"model": MODEL}]]}, True),
+    "texts in a list": ({"usage": LONG, "texts": [json.dumps({"model": MODEL})]}, True),
+    "a text further below": ({"usage": LONG, "far": {"below": {"is": json.dumps({"model": MODEL})}}}, True),
+    "an attempt whose client went away": ({"usage": LONG, "gone": [{"model": MODEL, "status": 499}]}, True),
+    "an attempt that failed with a count": ({"usage": SHORT, "cut": [{"model": MODEL, "status": 500, "usage": LONG}]}, True),
+    "an attempt that failed": ({"usage": LONG, "failed": [{"model": MODEL, "status_code": 503}]}, False),
+    "an attempt elsewhere": (
+        {"usage": LONG, "provider": "zai", "model": "glm-5.3", "no": [{"provider_name": "zai", "model": "glm-5.3"}]}, False,
+    ),
+    "prices": ({"usage": LONG, "prices": {MODEL: {"input": 1, "output": 2}}}, False),
+    "what a prompt is made of": ({"usage": LONG, "with": {"variables": {"model_name": MODEL}}}, False),
     "a short attempt": ({"usage": SHORT, "short": [{"model": MODEL, "usage": SHORT}]}, False),
     "a short attempt alone": ({"alone": [{"model": MODEL, "usage": SHORT}]}, False),
     "short usage by model": ({"usage": {MODEL: SHORT, "gpt-4o": SHORT}}, False),
@@ -177,6 +202,7 @@ FALLBACKS = ["@cf/zai-org/glm-5.3", "gpt-4o"]
     [
         ({"fallbacks": FALLBACKS}, False), ({"note": "slower than glm-5.3"}, False), ({"other_model": f"{MODEL}-flash"}, False),
         ({"fallback_model": MODEL}, True), ({"spent": {MODEL: {"prompt_tokens": 7}}}, True),
+        ({"attempts": [[{"model": {"slug": MODEL}}]]}, True), ({"tried": {"modelPermaslug": "z-ai/glm-5.3"}}, True),
         ({"kept": json.dumps({"model_name": MODEL}, indent=1)}, True),
         ({"kept": json.dumps(json.dumps({"model": MODEL}))}, True), ({"spent": json.dumps({"glm-5.3": {"k": 7}})}, True),
     ],

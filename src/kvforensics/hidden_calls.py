@@ -7,7 +7,7 @@ it in an attribute of its own, or count a prompt under a name that no convention
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from kvforensics.inner_calls import InnerCalls, amount, inner_calls
@@ -87,12 +87,12 @@ class HiddenCalls:
             return None
         serves = extractor.format.provider_serves
 
-        def may_be(name: Any, provider: Any = None, depth: int = 0) -> bool:
+        def may_be(name: Any, providers: Collection[str] = (), depth: int = 0) -> bool:
             if type(name) is not str or len(name) > _SHORT or not self._reader.is_named(name):
                 return False
             if self._reader.read(name, *place, provider_serves=serves) is not False:
                 return True
-            return bool(depth) and type(provider) is str and self._reader.read(name, provider, None) is True
+            return bool(depth) and any(self._reader.read(name, provider, None) is True for provider in providers)
 
         texts = [(k, text) for k in extractor.roots if type(value.get(k)) in (str, dict) for text in _texts(value[k])]
         hiding = {k for k, text in texts if self._names(text, may_be)}

@@ -7,7 +7,7 @@ count, or a name that is itself the key of counts. What prompts and answers say 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -17,21 +17,32 @@ import polars as pl
 from kvforensics.paths import MAX_DEPTH, MAX_NODES, embedded, fold
 from kvforensics.tokens import ALSO, more_counts
 
-_MODEL = re.compile(r"model(?:id|name|slug)?\Z")
+_MODEL = re.compile(r"model(?:id|name|slug|permaslug)?\Z")
+_PROVIDER = re.compile(r"provider(?:id|name|slug)?\Z")
+_STATUS = frozenset(("status", "statuscode", "httpstatus", "httpstatuscode", "responsestatus"))
+_ITSELF = ("id", "name", "slug")
+"""Keys under which an object that stands for a model or a provider has its name."""
 _SPEECH = frozenset((
     "messages", "message", "content", "contents", "prompt", "prompts", "input", "output", "completion", "text", "choices",
-    "tools", "toolcalls", "arguments", "system", "instructions", "question", "answer",
+    "tools", "toolcalls", "arguments", "system", "instructions", "question", "answer", "usermessage", "systemprompt",
+    "userprompt", "variables", "documents", "thinking", "reasoning", "transcript", "history", "conversation",
 ))  # fmt: skip
 """Keys of what people and models say, and of what tools are given."""
 _COUNT = re.compile(
     r"(?:prompt|input)\.?tokens?|tokens?(?:count)?\.?(?:prompt|input|in\Z)|total\.?tokens?\Z|\A(?:prompt|input|total)\Z"
 )
 _NO_COUNT = re.compile(r"max|limit|remaining|budget|cost|price")
+_PRICES = re.compile(r"prices?\Z|pricing\Z|limits\Z")
+"""Keys of tables of models, of which none has to have been called."""
 _MOST_DIGITS = 15
+_REFUSED = range(400, 600)
+_CLIENT_CLOSED = 499
 _OPENED = 2
-"""So many levels of a record may keep JSON as text."""
-MayBe = Callable[[str, Any, int], bool]
-"""Whether a name may be that of the model: with the provider beside it, and how deep in the record it is."""
+"""So many times JSON may be kept as text, one in the other."""
+MayBe = Callable[[str, Collection[str], int], bool]
+"""Whether a name may be that of the model: with the providers beside and below it, and how deep in the record it is."""
+Told = tuple[set[int], set[str]]
+"""The prompts that an object counts, and the providers that it names, with all that is in it."""
 
 
 @dataclass(slots=True)
@@ -70,37 +81,63 @@ class _Look:
         self._may_be, self._roots = may_be, roots
         self._room = MAX_NODES
 
-    def at(self, node: dict[str, Any], depth: int) -> set[int]:
-        """The prompts that an object counts, with all that is in it."""
+    def at(self, node: dict[str, Any], depth: int, opened: int = 0) -> Told:
+        """What an object tells, with all that is in it."""
         self._room -= 1
-        counts = _own_counts(node)
-        provider = node.get("provider")
-        names = False
+        counts, providers, names = _own_counts(node), set[str](), set[str]()
+        within: dict[str, set[int]] = {}
         for key, held in node.items():
-            if type(held) is str and _kind(key) == "model":
-                names = names or self._may_be(held, provider, depth)
-            if self._room <= 0 or depth >= MAX_DEPTH or (fold(key) in _SPEECH and (depth or key not in self._roots)):
+            kind = _kind(key)
+            if kind in ("model", "provider"):
+                (names if kind == "model" else providers).update(_names(held))
+            if self._is_passed(key, depth):
                 continue
-            for inner in _objects(held, as_text=depth < _OPENED):
-                below = self.at(inner, depth + 1)
+            for inner, texts in _objects(held, opened):
+                if self._room <= 0:
+                    break
+                below, served_by = self.at(inner, depth + 1, texts)
                 counts |= below
-                if below and self._may_be(key, provider, depth):
-                    self.found.named = True
-        if names:
+                providers |= served_by
+                if below:
+                    within.setdefault(key, set()).update(below)
+        if any(self._may_be(key, providers, depth) for key in within):
+            self.found.named = True
+        if any(self._may_be(name, providers, depth) for name in names) and not (depth and not counts and _failed(node)):
             self.found.named = True
             self.found.counted = self.found.counted and bool(counts)
         self.found.counts |= counts
-        return counts
+        return counts, providers
+
+    def _is_passed(self, key: str, depth: int) -> bool:
+        """Whether what is under a key is not looked at."""
+        name = fold(key)
+        if self._room <= 0 or depth >= MAX_DEPTH or _PRICES.search(name):
+            return True
+        return name in _SPEECH and (depth > 0 or key not in self._roots)
 
 
-def _objects(held: Any, *, as_text: bool) -> Iterator[dict[str, Any]]:
-    """The objects that a value is, or has as elements."""
-    if as_text and type(held) is str and held[:1] in ("{", "["):
-        held = embedded(held)
+def _objects(held: Any, opened: int, depth: int = 0) -> Iterator[tuple[dict[str, Any], int]]:
+    """The objects that a value is, or has as elements of lists, each with how often a text was opened on the way."""
+    if type(held) is str and opened < _OPENED and held[:1] in ("{", "["):
+        held, opened = embedded(held), opened + 1
     if type(held) is dict:
-        yield held
-    elif type(held) is list:
-        yield from (element for element in held if type(element) is dict)
+        yield held, opened
+    elif type(held) is list and depth < MAX_DEPTH:
+        for element in held:
+            yield from _objects(element, opened, depth + 1)
+
+
+def _names(held: Any) -> Iterator[str]:
+    """What a value says that stands for a model or a provider."""
+    for name in map(held.get, _ITSELF) if type(held) is dict else (held,):
+        if type(name) is str:
+            yield name
+
+
+def _failed(node: Mapping[str, Any]) -> bool:
+    """Whether an attempt says of itself that it surely was not answered."""
+    told = [amount(held) for key, held in node.items() if fold(key) in _STATUS]
+    return bool(told) and all(status in _REFUSED and status != _CLIENT_CLOSED for status in told)
 
 
 def _own_counts(node: dict[str, Any]) -> set[int]:
@@ -119,10 +156,12 @@ def amount(value: Any) -> int:
 
 @lru_cache(maxsize=1 << 14)
 def _kind(key: str) -> str:
-    """What is told under a key: the name of a `model`, a `count` of prompt tokens, or something else."""
+    """What is told under a key: the name of a `model`, a `provider`, a `count` of prompt tokens, or something else."""
     name = fold(key)
     if _MODEL.search(name):
         return "model"
+    if _PROVIDER.search(name):
+        return "provider"
     if _COUNT.search(name) and not _NO_COUNT.search(name):
         return "count"
     return ""
