@@ -129,3 +129,20 @@ def test_a_time_that_no_calendar_has_is_its_number(tmp_path: Path) -> None:
     told = read(path, ["time", "day"], 10)
     assert told["time"].to_list() == ["1970-01-01T00:00:00.000000Z", str(2**62), None, str(-(2**62))]
     assert told["day"].to_list() == ["1970-01-01", str(2**31 - 1), None, str(-(2**31))]
+
+
+def test_a_file_that_is_replaced_by_another_one_while_it_is_read_is_broken(tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    table(40).write_parquet(path, row_group_size=10)
+    with ParquetRows(str(path)) as rows:
+        rows._scan = None
+        frames = rows.frames(NAMES, 10)
+        for height in (40, 9):
+            table(height).write_parquet(tmp_path / "other")
+            (tmp_path / "other").replace(path)
+            with pytest.raises(BROKEN):
+                next(rows.frames(NAMES, 10))
+        with pytest.raises(BROKEN):
+            next(frames)
+    with pytest.raises(BROKEN):
+        ParquetRows(str(path), 2, 1)

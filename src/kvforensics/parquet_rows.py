@@ -17,6 +17,7 @@ BROKEN = (
     pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, OverflowError,
 )  # fmt: skip
 """What reading a file that is damaged raises."""
+_CHANGED = "the file is another one than before"
 _FEWEST_ROWS = 64
 _ARROW_ROWS = 8192
 MOST_BYTES = 64 << 20
@@ -33,6 +34,8 @@ class ParquetRows:
         about = self._file.metadata
         sizes = [about.row_group(i).num_rows for i in range(about.num_row_groups)]
         self._groups = range(first, len(sizes) if count is None else first + count)
+        if self._groups.stop > len(sizes):
+            raise pa.ArrowInvalid(_CHANGED)
         self.before = sum(sizes[:first])
         """The rows of the file before these."""
         self.height = sum(sizes[i] for i in self._groups)
@@ -94,6 +97,8 @@ class ParquetRows:
         texts = [f.name for f in self._file.schema_arrow if _is_text(f.type)]
         at = 0
         with pq.ParquetFile(self._path, read_dictionary=texts) as file:
+            if not file.metadata.equals(self._file.metadata):
+                raise pa.ArrowInvalid(_CHANGED)
             for group in self._groups:
                 rows = file.metadata.row_group(group).num_rows
                 if at + rows <= start:
