@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,15 @@ from kvforensics.learned import Rows, Waiting
 from kvforensics.model_id import ModelReader
 from kvforensics.words import SIZE, Words
 
+_LONGEST = 300
+"""No name is longer."""
+_LONGER = re.compile(rb"[a-z0-9_]|[.-][a-z0-9]")
+"""What goes on behind a name that is another one's."""
+_GAP = rb"(?:\s|\\[nrt])*"
+_KEY = re.compile(rb'[^"]{0,%d}"' % _LONGEST + _GAP + rb":")
+"""What is behind a name that is a key, or the end of one."""
+_VALUE = re.compile(rb'(?:model|id|name|slug)[-_ ]*\\*"' + _GAP + rb":" + _GAP + rb"\\*\Z")
+"""What is before the quote of a value that may be the name of a model."""
 Named = tuple[Sequence[int], Sequence[Any]]
 """Places of rows, and the names of their models."""
 
@@ -31,7 +40,7 @@ class Mentions:
         ends = {mark.lower() for mark in reader.marks}
         self._short = any(len(end) < SIZE for end in ends)
         self._words = sorted({_rarest(end) for end in ends}) if not self._short else []
-        self._call = _call_of(ends)
+        self._ends = sorted(ends)
 
     def beyond(self, rows: Rows, names: Sequence[Named], *, every: bool = False) -> set[int]:
         """The places of rows of another model that name the affected one too; `names` are what they say of their own.
@@ -88,16 +97,20 @@ class Mentions:
 
     def _may_tell(self, line: bytes) -> bool:
         """Whether a line may tell of a call on the model: names in lists, and in what people say, are common."""
-        return (b"\\u" in line or self._call.search(line) is not None) and self._reader.mentions(line)
+        return (b"\\u" in line or self._has_place(line.lower())) and self._reader.mentions(line)
 
-
-def _call_of(ends: Iterable[bytes]) -> re.Pattern[bytes]:
-    """Finds a name as the value of a key that names a model, or as the key of something, also in JSON kept as text."""
-    names = rb"(?:" + b"|".join(map(re.escape, sorted(ends))) + rb")(?![a-z0-9_]|[.-][a-z0-9])"
-    gap = rb"(?:\s|\\[nrt])*"
-    value = rb'model[-_ ]*(?:id|name|slug)?[-_ ]*\\*"' + gap + rb":" + gap + rb'\\*"[^"]{0,300}?' + names
-    key = names + rb'[^"]{0,300}\\*"' + gap + rb":"
-    return re.compile(value + rb"|" + key, re.IGNORECASE)
+    def _has_place(self, line: bytes) -> bool:
+        """Whether a name is the value of a key that may name a model, or the key of something, also in JSON kept as text."""
+        for end in self._ends:
+            at = line.find(end)
+            while at >= 0:
+                stop = at + len(end)
+                if _LONGER.match(line, stop) is None:
+                    begin = line.rfind(b'"', max(0, at - _LONGEST), at)
+                    if _KEY.match(line, stop) or (begin >= 0 and _VALUE.search(line, max(0, begin - _LONGEST), begin)):
+                        return True
+                at = line.find(end, stop)
+        return False
 
 
 def names_of(rows: Rows) -> list[Named]:
