@@ -146,3 +146,16 @@ def test_a_file_that_is_replaced_by_another_one_while_it_is_read_is_broken(tmp_p
             next(frames)
     with pytest.raises(BROKEN):
         ParquetRows(str(path), 2, 1)
+
+
+def test_a_status_is_read_from_a_column_of_floating_point_numbers(tmp_path: Path) -> None:
+    rows = {**REST, "created_at": "2026-09-02T08:41:12Z", "model": MODEL, "tokens_in": 700_000, "tokens_out": 0}
+    statuses = [200.0, 500.0, 499.0, None, 20.0, 200.5]
+    frame = pl.DataFrame([{"id": f"r{i}", **rows, "status_code": status} for i, status in enumerate(statuses)])
+    frame.write_parquet(tmp_path / "log.parquet")
+    frame.write_csv(tmp_path / "log.csv")
+    frame.write_ndjson(tmp_path / "log.jsonl")
+    for kind in ("parquet", "csv", "jsonl"):
+        request = IngestRequest((str(tmp_path / f"log.{kind}"),), load_incident("cloudflare-workers-ai-glm-5.3"), workers=1)
+        records = ingest(request).records.sort_by("line").to_pylist()
+        assert [r["http_status"] for r in records] == [200, 500, 499, None, None, None]

@@ -236,9 +236,13 @@ def _with_unzoned(stated: pl.DataFrame, unstated: pl.DataFrame, zone: str) -> pl
 
 def served(fmt: Format) -> list[pl.Expr]:
     """Columns of a raw batch with its `completion_tokens` that say whether records were answered."""
-    # Of the statuses of several attempts the last one counts; a status line has its words after the number.
+    # Of the statuses of several attempts the last one counts; a status line has its words after the number. A column that
+    # lacks some is often one of floating point numbers.
     told = pl.col("http_status")
-    status = pl.coalesce(told.str.extract(r"(\d{3})\s*$"), told.str.extract(r"^\s*(?:HTTP/[0-9.]+ )?([1-5]\d\d) [A-Za-z]"))
+    status = pl.coalesce(
+        told.str.extract(r"(\d{3})\s*$"), told.str.extract(r"^\s*(?:HTTP/[0-9.]+ )?([1-5]\d\d) [A-Za-z]"),
+        told.str.extract(r"^\s*([1-5]\d\d)\.0+\s*$"),
+    )  # fmt: skip
     status = status.cast(pl.Int32, strict=False)
     state = pl.col("state").str.to_lowercase()
     numeric = state.str.extract(r"^(\d{3})$").cast(pl.Int32, strict=False)
