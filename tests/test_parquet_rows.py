@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kvforensics import parquet_rows
+from kvforensics import parquet_rows, scan
 from kvforensics.cells import plain_columns
 from kvforensics.incident import load_incident
 from kvforensics.ingest import IngestRequest, ingest
@@ -159,3 +159,16 @@ def test_a_status_is_read_from_a_column_of_floating_point_numbers(tmp_path: Path
         request = IngestRequest((str(tmp_path / f"log.{kind}"),), load_incident("cloudflare-workers-ai-glm-5.3"), workers=1)
         records = ingest(request).records.sort_by("line").to_pylist()
         assert [r["http_status"] for r in records] == [200, 500, 499, None, None, None]
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "ms"])
+def test_a_duration_has_the_unit_of_its_type(tmp_path: Path, unit: str) -> None:
+    rows = [{"request_id": f"r{i}", "ended_at": "2026-09-02T08:41:12Z", "model": MODEL} for i in range(4)]
+    lasted = pl.Series([9_000, None, 0, -1], dtype=pl.Int64).cast(pl.Duration("ms")).cast(pl.Duration(unit))  # type: ignore[arg-type]
+    pl.DataFrame(rows).with_columns(latency_ms=lasted).write_parquet(tmp_path / "log.parquet")
+    request = IngestRequest((str(tmp_path / "log.parquet"),), load_incident("cloudflare-workers-ai-glm-5.3"), workers=1)
+    records = ingest(request).records.sort_by("line").to_pylist()
+    assert [r["duration_us"] for r in records] == [9_000_000, None, 0, None]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(scan.Scanner, "table", lambda *_: None)
+        assert ingest(request).records.sort_by("line").to_pylist() == records

@@ -65,7 +65,7 @@ class Batch:
 
 
 def plain_columns(frame: pl.DataFrame, *, times: bool = True) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """The frame with values as JSON would say them, times and bytes as text, and the names of columns of other values.
+    """The frame with values as JSON would say them, times, spans and bytes as text, and the names of columns of other values.
 
     Without `times`, times stay as they are until `told` tells them.
     """
@@ -77,6 +77,8 @@ def plain_columns(frame: pl.DataFrame, *, times: bool = True) -> tuple[pl.DataFr
         elif kind == pl.Date:
             days = pl.when(pl.col(name).to_physical().is_between(*_YEAR_DAYS)).then(pl.col(name))
             plain.append(pl.coalesce(days.cast(_TEXT), pl.col(name).to_physical().cast(_TEXT)).alias(name))
+        elif isinstance(kind, pl.Duration):
+            plain.append(pl.format("{}us", pl.col(name).dt.total_microseconds()).alias(name))
         elif kind in (pl.Time, pl.Decimal):
             plain.append(pl.col(name).cast(_TEXT))
         elif kind == pl.Binary:
