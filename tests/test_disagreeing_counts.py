@@ -197,3 +197,20 @@ def test_what_counts_something_else_than_the_prompt_contradicts_no_count(tmp_pat
     rows = [{**row, "generation_id": f"g-{n}", "tokens_prompt": b, "native_tokens_prompt": a} for n, (a, b) in counts]
     pl.DataFrame(rows).write_csv(tmp_path / "activity.csv")
     assert {line: d for line, (d, *_) in told(tmp_path / "activity.csv", "all")[0].items()} == {3: "affected", 4: "affected"}
+
+
+@pytest.mark.parametrize("unread", [True, "x", "x" * 70])
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_a_count_beside_one_that_is_no_number_is_heard(tmp_path: Path, unread: Any, kind: str) -> None:
+    row = {"id": "a", "model": MODEL, "started_at": "2026-09-02T08:41:12Z", "promptTokens": 700_000, "total_tokens": 7}
+    path = tmp_path / f"log.{kind}"
+    if kind == "jsonl":
+        path.write_text(json.dumps({**row, "usage": {"prompt_tokens": unread}}) + "\n", encoding="utf-8")
+    else:
+        pl.DataFrame([{**row, "usage.prompt_tokens": unread}]).write_parquet(path)
+    found = told(path, "open")[0]
+    assert found[1][0] == "possible"
+    assert found[1][2:] == (700_000, True)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(scan.Scanner, "table", lambda *_: None)
+        assert told(path, "open")[0] == found

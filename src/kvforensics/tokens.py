@@ -23,7 +23,7 @@ ALSO = "prompt_also"
 """The column of all counts that a record gives for its prompt, where they are several: the one that is read may be wrong."""
 _AND = "\x1f"
 _LONGEST_COUNT = 64
-_NUMBERS = (int, float)
+_SCALARS = (int, float, bool, str)
 _UNCOMPRESSED = ("", "-", "identity", "none")
 
 
@@ -81,7 +81,8 @@ def read_tokens(
 
 def all_counts(values: Iterable[Any]) -> str | None:
     """The text of `ALSO` for values that may be counts of one prompt, None where they are not several."""
-    told = dict.fromkeys(str(v) for v in values if type(v) in _NUMBERS or (type(v) is str and 0 < len(v) <= _LONGEST_COUNT))
+    # What is no count may be the one that is read, so that another one contradicts it.
+    told = dict.fromkeys(str(v)[:_LONGEST_COUNT] for v in values if type(v) in _SCALARS and v != "")
     return _AND.join(told) if len(told) > 1 else None
 
 
