@@ -6,14 +6,14 @@ Cuts sources into pieces, scans the pieces on all cores, gives every record its 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Thread
 
 import polars as pl
 
 from kvforensics import workers as processes
+from kvforensics.beside import begin_beside
 from kvforensics.clashes import NOTHING
 from kvforensics.clock import check_zone
 from kvforensics.cores import run_pieces, run_rows
@@ -212,10 +212,9 @@ def _read_parquet(
     plan, before = state.plan, state_at(path)
     if plan is None:  # pragma: no cover - the caller checked
         return
-    with ThreadPoolExecutor(1) as beside:
-        closed = beside.submit(close_stream, state, stream)
-        run_pieces(state, parquet_pieces(str(path), setting, plan, workers), pool, workers, lambda: None)
-        closed.result()
+    closed = begin_beside(lambda: close_stream(state, stream))
+    run_pieces(state, parquet_pieces(str(path), setting, plan, workers), pool, workers, lambda: None)
+    closed()
     if state_at(path) != before and "changed_while_read" not in state.problems:
         _note_change(state)
 
@@ -252,9 +251,7 @@ def _read_ranges(
     if path is None or plan is None:  # pragma: no cover - the caller checked
         return
     before = state_at(path)
-    digest: list[tuple[str, int, bool]] = []
-    thread = Thread(target=lambda: digest.append(digest_file(path)), daemon=True)
-    thread.start()
+    digest = begin_beside(lambda: digest_file(path))
     size = path.stat().st_size
     if plan.container == "csv":
         pieces = table_pieces(path, size, setting, plan, _range_bytes(size, workers))
@@ -272,8 +269,7 @@ def _read_ranges(
             start = ranges[broken].offset
             blocks = read_range_blocks(path, Range(start, size - start), plan.newline, BLOCK_BYTES)
             run_pieces(state, _block_pieces(blocks, setting, plan), pool, workers, lambda: step(state.tally.bytes))
-    thread.join()
-    state.sha256, state.bytes, changed = digest[0]
+    state.sha256, state.bytes, changed = digest()
     if changed or state.tally.bytes + mark != state.bytes or state_at(path) != before:
         _note_change(state)
 
