@@ -216,6 +216,7 @@ class Lane:
         if MARK in rows.data:
             rows.barred.update(i for i, line in enumerate(rows.lines) if MARK in line)
         calm = rows.are_calm()
+        beyond = self._mentions.beyond(rows, names_of(rows), every=True)
         for reading, at, own in rows.groups:
             if reading is None or not reading.times:
                 left.update(at)
@@ -234,10 +235,7 @@ class Lane:
             if len(reading.slots["duration"]) > 1:
                 plain = [a and d is not None for a, d in zip(plain, starts["duration"], strict=True)]
             passed = self._passed(reading.format)
-            other = [a and v is False for a, v in zip(plain, verdicts, strict=True)]
-            if any(other):
-                beyond = self._mentions.beyond(rows, names_of(rows), every=True)
-                other = [o and i not in beyond for i, o in zip(at, other, strict=True)]
+            other = [a and v is False and i not in beyond for i, a, v in zip(at, plain, verdicts, strict=True)]
             done = [a and (s or f) and v is not False for a, s, f, v in zip(plain, small, failed, verdicts, strict=True)]
             left.update(i for i, o, d in zip(at, other, done, strict=True) if not (o or d))
             gone = [o or d for o, d in zip(other, done, strict=True)]

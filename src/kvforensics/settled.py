@@ -53,8 +53,7 @@ def are_failed(told: pl.DataFrame, raw: pl.DataFrame, fmt: Format) -> pl.Series:
     if at.is_empty():
         return found
     own = told[at]
-    rows = raw[at].with_columns(own["completion_tokens"]).with_columns(served(fmt))
-    failed = rows.hstack(own.drop("completion_tokens", "from_cache")).with_columns(own["from_cache"]).select(f=is_failed())["f"]
+    failed = own.hstack(raw[at].with_columns(own["completion_tokens"]).select(served(fmt))).select(f=is_failed())["f"]
     return found.scatter(at.filter(failed), values=True)
 
 

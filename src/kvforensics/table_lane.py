@@ -217,10 +217,8 @@ class TableLane:
         """Which names are plainly those of other models, null where there is none."""
         found = names.is_in(self._others)
         new = [n for n in names.filter(~found).unique() if n and self._reader.is_plainly_other(n)]
-        if not new:
-            return found
         self._others = new if len(self._others) + len(new) > MAX_NAMES else [*self._others, *new]
-        return names.is_in([*self._others, *new])
+        return found | names.is_in(new) if new else found
 
     def _tags(self, columns: Columns, frame: pl.DataFrame, other: pl.Series) -> pl.Series:
         """What rows of other models may contradict, see `clashes`."""

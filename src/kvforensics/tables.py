@@ -27,7 +27,6 @@ ROW_BYTES = 32 << 20
 """Large enough that the work for each block of delimited text is little beside that for its rows."""
 PARQUET_BATCH = 1 << 18
 """Large enough that the work for each batch is little beside that for its rows."""
-_LATER_BATCH = 1 << 18
 _CAREFUL_BATCH = 8192
 _SEEN_BYTES = 16 << 20
 
@@ -253,7 +252,7 @@ def _look_again(
     start = done = seen = size = 0
     try:
         told = () if known is None else known.columns
-        for frame in rows.frames([n for n in wide if n not in told] or wide, _LATER_BATCH):
+        for frame in rows.frames([n for n in wide if n not in told] or wide, PARQUET_BATCH):
             here = asked.filter(asked.is_between(start, start + frame.height, closed="left")) - start
             start += frame.height
             if len(here):
