@@ -54,6 +54,11 @@ def tagged(lines: pl.DataFrame, tag: int) -> pl.Series:
     return (lines["tag"] & (ON_MODEL | FAILED)) == 0 if tag == OTHER else (lines["tag"] & tag) != 0
 
 
+def among(lines: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
+    """Those of the lines that have one of the ids; a join finds them faster than a look at each."""
+    return lines.join(pl.DataFrame({"id": ids}), on="id", how="semi")
+
+
 def clashing(parts: Parts) -> pl.Series:
     """The digests of the ids of all records that a chain of shared ids ties to a clash.
 
@@ -73,7 +78,7 @@ def clashing(parts: Parts) -> pl.Series:
 def _between(parts: Parts, few: int, many: int, chained: Chained) -> pl.Series:
     """The digests of all ids of the chains that have a record of both kinds."""
     reached = chained(parts, pl.concat([part.filter(tagged(part, few))["id"] for part in parts()]))
-    met = [p.filter(tagged(p, many) & p["id"].is_in(reached.implode()))["id"] for p in parts()]
+    met = [among(part.filter(tagged(part, many)), reached)["id"] for part in parts()]
     return chained(parts, pl.concat(met))
 
 

@@ -15,12 +15,13 @@ from typing import Self
 import polars as pl
 import pyarrow as pa
 
-from kvforensics.clashes import KEPT, NONE, NOTHING, clashing, tagged
+from kvforensics.clashes import KEPT, NONE, NOTHING, among, clashing, tagged
 
 _NO_ID = r"^(?:[-0]+|null|none|nil|undefined|n/a|unknown)?$"
 """What a log writes where it has no id; query 201 leaves out the same texts."""
 _NOUGHTS = r"^[-0]+$"
 _LONGEST_WORD = 9
+_LONGEST_NOUGHTS = 1024
 _SCHEMA = pa.schema([("id", pa.uint64()), ("tag", pa.uint8())])
 _PART = 1 << 20
 """So many ids are looked at together."""
@@ -33,22 +34,25 @@ def id_digests(texts: pl.Series) -> pl.Series:
     """The digest of each id, null where a text is none. Equal in all processes of one run, not across versions."""
     if texts.null_count() == len(texts):
         return pl.Series("id", [None], dtype=pl.UInt64).new_from_index(0, len(texts))
-    text = pl.col("t")
-    # Few texts are short enough to be one of the words, so that few have to be folded.
-    named = text.str.len_bytes() <= _LONGEST_WORD
-    ends = text.str.ends_with("0") | text.str.ends_with("-")
-    frame = pl.DataFrame({"t": texts}).with_columns(
-        short=named.fill_null(value=False), none=ends.fill_null(value=False)
-    )
-    none = frame["none"]
-    if (at := none.arg_true()).len():
-        none = none.scatter(at, frame["t"][at].str.contains(_NOUGHTS))
-    if frame["short"].any():
-        word = pl.when("short").then(text.str.to_lowercase()).str.contains(_NO_ID).fill_null(value=False)
-        none |= frame.select(w=word)["w"]
+    none = texts.is_null()
+    if (at := _may_be_none(texts)).len():
+        none = none.scatter(at.filter(_are_none(texts[at])), values=True)
     digests = texts.hash().alias("id")
-    left_out = none | texts.is_null()
-    return digests.set(left_out, None) if left_out.any() else digests
+    return digests.set(none, None) if none.any() else digests
+
+
+def _may_be_none(texts: pl.Series) -> pl.Series:
+    """The places of texts that may stand for no id: they are short, or not behind noughts alone in order."""
+    lengths = texts.str.len_bytes()
+    longest = int(lengths.max() or 0)  # type: ignore[arg-type]
+    last = "0" * longest if longest <= _LONGEST_NOUGHTS else "1"
+    return ((lengths <= _LONGEST_WORD) | (texts <= last)).fill_null(value=False).arg_true()
+
+
+def _are_none(texts: pl.Series) -> pl.Series:
+    word = pl.when(pl.col("t").str.len_bytes() <= _LONGEST_WORD).then(pl.col("t").str.to_lowercase())
+    none = word.str.contains(_NO_ID).fill_null(value=False) | pl.col("t").str.contains(_NOUGHTS)
+    return pl.DataFrame({"t": texts}).select(n=none)["n"]
 
 
 def shares(columns: Iterable[pl.Series], wanted: pl.Series) -> pl.Series | None:
@@ -91,7 +95,7 @@ class LeftOut:
         """Those of the digests that were left out."""
         if digests.is_empty():
             return NOTHING
-        shared = (part.filter(part["id"].is_in(digests.implode())) for part in self._parts())
+        shared = (among(part, digests) for part in self._parts())
         return pl.concat([NOTHING, *(part.filter(~tagged(part, KEPT))["id"] for part in shared)]).unique().sort()
 
     def clashing(self) -> pl.Series:
