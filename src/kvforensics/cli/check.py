@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from kvforensics.cli import emit
+from kvforensics.cli.loading import loading
 from kvforensics.errors import UsageError
 from kvforensics.workers import get_ready
 
@@ -61,12 +62,13 @@ def command(**given: Any) -> int:
     memory = parse_size(given["memory"]) if given["memory"] else None
     get_ready(given["paths"], given["workers"] or 0)
 
-    from kvforensics.case import Case, CheckOptions, RunFacts
-    from kvforensics.cli.progress import shown
-    from kvforensics.escape import terminal
-    from kvforensics.reports.terminal import verdict_text
-    from kvforensics.sampling import read_rate
-    from kvforensics.sizing import SizingOptions
+    with loading():
+        from kvforensics.case import Case, CheckOptions, RunFacts
+        from kvforensics.cli.progress import shown
+        from kvforensics.escape import terminal
+        from kvforensics.reports.terminal import verdict_text
+        from kvforensics.sampling import read_rate
+        from kvforensics.sizing import SizingOptions
 
     options = CheckOptions(
         paths=given["paths"],
