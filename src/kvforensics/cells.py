@@ -22,6 +22,7 @@ _PLAIN_TIMES = (946_684_800, 4_102_444_799)
 _YEARS = (-62_135_596_800, 253_402_300_799)
 """The first and last second of the years 1 to 9999."""
 _YEAR_DAYS = (_YEARS[0] // 86_400, _YEARS[1] // 86_400)
+_SECONDS = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 _TEXT = pl.String
 _WHOLE_UNITS = {unit: int(us) for unit, us in UNITS.items() if us >= 1}
 COUNTS = ("prompt", "cache_read", "cache_write", "completion", "total", "request_bytes")
@@ -106,7 +107,10 @@ def as_it_is(slot: str, held: pl.Series, unit: str) -> pl.Series | None:
     if slot in COUNTS and kind in _FITTING:
         return held.cast(pl.Int64)
     if slot in TIMES and isinstance(kind, pl.Datetime) and kind.time_zone:
-        plain = held.dt.epoch("s").is_between(*_PLAIN_TIMES).all()
+        second = _SECONDS[kind.time_unit]
+        at = held.to_physical()
+        low, high = pl.DataFrame({"at": at}).select(low=pl.col("at").min(), high=pl.col("at").max()).row(0)
+        plain = low is None or (_PLAIN_TIMES[0] * second <= low and high < (_PLAIN_TIMES[1] + 1) * second)
         return held.dt.convert_time_zone("UTC").dt.cast_time_unit("us") if plain else None
     return None
 
@@ -128,7 +132,7 @@ def told(slot: str, held: pl.Series, unit: str) -> pl.Series:
     if slot in SPECIAL or unit == TICKS or unit[:1] in READINGS:
         return _each(held, lambda v: slot_text(slot, v, unit))
     if held.dtype == _TEXT:
-        return held.replace([""], [None]) if (held == "").any() else held
+        return held.replace([""], [None]) if held.str.len_bytes().min() == 0 else held
     if held.dtype == pl.Boolean and not held.null_count() and held.n_unique() == 1:
         return held[:1].cast(_TEXT).new_from_index(0, len(held))
     if held.dtype.is_integer() or held.dtype == pl.Boolean:

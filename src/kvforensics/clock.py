@@ -207,9 +207,9 @@ def telling(texts: pl.Series) -> tuple[pl.Series, bool | None]:
     if texts.is_empty():
         return texts, None
     if texts.dtype.is_temporal():
-        minutes = texts.dt.epoch("s") // 60
+        minutes = texts.dt.epoch("us") // MINUTE
         new = (minutes != minutes.shift(1)).fill_null(value=True)
-        return pl.concat([texts.filter(new), texts.sort().gather([0, -1])]), True
+        return pl.concat([texts.filter(new), pl.Series([texts.min(), texts.max()], dtype=texts.dtype)]), True
     one_form = texts.str.len_bytes().n_unique() == 1 and texts.str.contains(_UTC_TEXT).all()
     if not one_form:
         return texts, bool(texts.str.contains(_SAYS_ITS_OFFSET).all())

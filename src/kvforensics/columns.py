@@ -16,7 +16,7 @@ from kvforensics.cells import COUNTS, Batch, Cell, as_it_is, either_pattern, key
 from kvforensics.masks import Mask, both, either, every, some, without
 from kvforensics.paths import fold
 from kvforensics.raw import TELLING, TIMES, Extractor, raw_batch
-from kvforensics.sealed import MARK
+from kvforensics.sealed import MARK, SHORTEST
 from kvforensics.tokens import ALSO, both_counts
 
 Path = tuple[str, ...]
@@ -217,15 +217,17 @@ class Columns:
         """Which rows may have an encrypted field, as far as the frame has the columns."""
         found: Mask = None
         for name in self._roots:
-            if name in frame.columns and frame.schema[name] == _TEXT:
-                found = either(found, some(frame[name].str.contains(_SEALED, literal=True).fill_null(value=False)))
+            held = frame[name] if name in frame.columns and frame.schema[name] == _TEXT else None
+            # To search costs much more than to see that there is no room for it.
+            if held is not None and (held.str.len_bytes() >= SHORTEST).any():
+                found = either(found, some(held.str.contains(_SEALED, literal=True).fill_null(value=False)))
         return found
 
     def telling(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, Mask]:
         """The times of the sure rows; the other slots of `TELLING`; the unsure rows."""
         raw, unsure = self.batch(frame, sorted(TELLING))
         sure = raw if unsure is None else raw.filter(~unsure)
-        return sure.select(TIMES), raw, unsure
+        return sure[list(TIMES)], raw, unsure
 
     def _read(
         self, slot: str, cells: Sequence[tuple[Cell, str]], batch: Batch

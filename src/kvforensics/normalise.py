@@ -105,7 +105,7 @@ def normalise(
         .list.drop_nulls()
         .alias("reasons"),
         pl.coalesce("record_id", "id_response_id", "id_span_id").alias("record_id"),
-        said_replay(),
+        said_replay(raw),
     )
     keep = (
         (pl.col("model_match").fill_null(value=True))
@@ -122,7 +122,7 @@ def settling(raw: pl.DataFrame, fmt: Format, zone: str | None, incident: Inciden
     """The canonical columns of a raw batch that say whether a record is settled."""
     times = read_starts(raw, fmt.zone if zone is None else zone, incident, bare=True)
     tokens = _tokens(raw, fmt, _limits(incident), bare=True)
-    return pl.concat([times, tokens, raw.select(said_replay())], how="horizontal")
+    return pl.concat([times, tokens, said_replay(raw).to_frame()], how="horizontal")
 
 
 def _limits(incident: Incident) -> TokenLimits:
@@ -141,10 +141,14 @@ def _tokens(raw: pl.DataFrame, fmt: Format, limits: TokenLimits, *, bare: bool =
     )  # fmt: skip
 
 
-def said_replay() -> pl.Expr:
-    """Whether a record is a replay; one that names the answer which it repeats is."""
-    said = pl.col("from_cache").str.to_lowercase().replace_strict(_FLAGS, default=None, return_dtype=pl.Boolean)
-    return pl.coalesce(said, pl.when(pl.col("replay_of").is_not_null()).then(pl.lit(value=True))).alias("from_cache")
+def said_replay(raw: pl.DataFrame) -> pl.Series:
+    """Whether each record of a raw batch is a replay; one that names the answer which it repeats is."""
+    told = raw["from_cache"]
+    said = told == "true"
+    if not (said | (told == "false")).all():
+        said = told.str.to_lowercase().replace_strict(_FLAGS, default=None, return_dtype=pl.Boolean)
+    pointing = raw["replay_of"].is_not_null()
+    return said.set(said.is_null() & pointing, value=True) if pointing.any() else said
 
 
 def _ids(raw: pl.DataFrame) -> pl.Expr:

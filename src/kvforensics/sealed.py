@@ -23,6 +23,8 @@ from kvforensics.paths import embedded
 LARGEST_KEY_FILE = 1 << 20
 MARK = b"encrypted"
 """What is in the bytes of every record that has an encrypted field."""
+SHORTEST = len('{"type":"encrypted"}')
+"""No text that is an encrypted field is shorter."""
 WRONG_KEY = "wrong_private_key"
 DAMAGED = "damaged_encryption"
 NO_KEY = "encrypted"

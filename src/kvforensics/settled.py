@@ -78,10 +78,9 @@ def tags_of_others(raw: pl.DataFrame, over: int) -> pl.Series:
         prompt = pl.sum_horizontal("prompt", "cache_read", "cache_write")
         high = counted.select(h=(prompt > over) | (pl.col("total") > over).fill_null(value=False))["h"]
         tags = tags.scatter(at.filter(high), OVER)
-    if raw["from_cache"].null_count() + raw["replay_of"].null_count() < 2 * raw.height:
-        said = (pl.col("from_cache") != "false").fill_null(value=False) | pl.col("replay_of").is_not_null()
-        at = raw.select(s=said)["s"].arg_true()
-        replays = raw[at].select(said_replay().fill_null(value=False))["from_cache"]
+    said = (raw["from_cache"] != "false").fill_null(value=False) | raw["replay_of"].is_not_null()
+    if (at := said.arg_true()).len():
+        replays = said_replay(raw[at]).fill_null(value=False)
         which = at.filter(replays)
         tags = tags.scatter(which, tags[which] | REPLAY)
     return tags

@@ -65,14 +65,16 @@ def read_tokens(
     for slot in _NAMES:
         value, flaw = read_count(raw[slot], None if slot == "request_bytes" else incident_limits.absurd_over)
         parsed[slot], parsed[f"{slot}_flaw"] = value, flaw
-    asked = raw.select(
-        pl.col("request_encoding").str.strip_chars().str.to_lowercase().fill_null("").alias("encoding"),
-        (rule if isinstance(rule, pl.Expr) else pl.lit(rule)).alias("rule"),
-    )
-    frame = pl.DataFrame(parsed).hstack(asked)
+    # One null for all rows costs nothing, wherever it is used.
+    told = {name: held for name, held in parsed.items() if held.null_count() < len(held)}
+    nothing = [pl.lit(None, dtype=held.dtype).alias(name) for name, held in parsed.items() if name not in told]
+    says_encoding = raw["request_encoding"].null_count() < raw.height
+    encoding = pl.col("request_encoding").str.strip_chars().str.to_lowercase().fill_null("") if says_encoding else pl.lit("")
+    asked = (encoding.alias("encoding"), (rule if isinstance(rule, pl.Expr) else pl.lit(rule)).alias("rule"))
+    frame = raw.with_columns(*nothing, *asked, **told).select(*parsed, "encoding", "rule")
     also = raw[ALSO] if ALSO in raw.columns else None
-    told = pl.col("cache_read").is_not_null() | pl.col("cache_write").is_not_null()
-    visible = told if cache_always_told else pl.lit(cache_visible)
+    cached = pl.col("cache_read").is_not_null() | pl.col("cache_write").is_not_null()
+    visible = cached if cache_always_told else pl.lit(cache_visible)
     counted = _counted(frame, visible=visible, own_total=own_total and not total_is_sum, summed=total_is_sum, bare=bare)
     if also is not None and also.null_count() < len(also) and also.str.contains(_AND, literal=True).any():
         counted = _contradicted(counted, _highest(also, incident_limits.absurd_over), bare=bare)
