@@ -172,3 +172,21 @@ def test_a_duration_has_the_unit_of_its_type(tmp_path: Path, unit: str) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(scan.Scanner, "table", lambda *_: None)
         assert ingest(request).records.sort_by("line").to_pylist() == records
+
+
+@pytest.mark.parametrize(("group", "most", "rows"), [
+    (4, 10, [8, 8, 4]),  # whole groups
+    (4, 4, [4, 4, 4, 4, 4]),
+    (30, 8, [8, 8, 4]),  # none is whole
+    (7, 10, [7, 7, 6]),
+])  # fmt: skip
+def test_frames_end_where_row_groups_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: int, most: int, rows: list[int]
+) -> None:
+    path = tmp_path / "log.parquet"
+    frame = pl.DataFrame({"n": range(20)})
+    frame.write_parquet(path, row_group_size=group)
+    monkeypatch.setattr(parquet_rows, "_FEWEST_ROWS", most)
+    with ParquetRows(str(path)) as read:
+        frames = list(read.frames(["n"], most))
+    assert ([f.height for f in frames], pl.concat(frames).equals(frame)) == (rows, True)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from effort import cases
 from kvforensics import ingest as ingest_module
-from kvforensics import parquet_rows, scan, tables, workers
+from kvforensics import parquet_rows, parquet_tables, scan, workers
 from kvforensics.formats import all_formats, by_name
 from kvforensics.incident import load_incident
 from kvforensics.ingest import IngestRequest, ingest
@@ -143,9 +143,12 @@ KINDS: dict[str, list[Any]] = {
 @settings(max_examples=cases(7), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(TYPED, min_size=1, max_size=12), columns=st.sets(st.sampled_from(sorted(SCHEMA))),
-    group=st.sampled_from([1, 5]), kinds=st.fixed_dictionaries({k: st.sampled_from(v) for k, v in KINDS.items()}),
+    group=st.sampled_from([1, 5]), seen=st.sampled_from([0, 1 << 20]),
+    kinds=st.fixed_dictionaries({k: st.sampled_from(v) for k, v in KINDS.items()}),
 )  # fmt: skip
-def test_parquet(tmp_path: Path, rows: list[dict[str, Any]], columns: set[str], group: int, kinds: dict[str, Any]) -> None:
+def test_parquet(
+    tmp_path: Path, rows: list[dict[str, Any]], columns: set[str], group: int, seen: int, kinds: dict[str, Any]
+) -> None:
     path = tmp_path / "log.parquet"
     schema = {k: v for k, v in SCHEMA.items() if k == "model" or k in columns}
     frame = pl.DataFrame([{k: row.get(k) for k in schema} for row in rows], schema=schema)
@@ -154,8 +157,10 @@ def test_parquet(tmp_path: Path, rows: list[dict[str, Any]], columns: set[str], 
     frame = frame.with_columns(pl.col(k).cast(v, strict=False) for k, v in kinds.items() if k in columns)
     frame.write_parquet(path, row_group_size=group)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(tables, "PARQUET_BATCH", 3)
-        patched.setattr(tables, "_CAREFUL_BATCH", 2)
+        patched.setattr(parquet_tables, "_BATCH", 3)
+        patched.setattr(parquet_tables, "_CAREFUL_BATCH", 2)
+        patched.setattr(parquet_tables, "_WORTH_SETTLING", 4)
+        patched.setattr(parquet_tables, "_SEEN_BYTES", seen)
         patched.setattr(parquet_rows, "_FEWEST_ROWS", 2)
         assert_both_ways_agree(path)
 

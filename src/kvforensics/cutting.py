@@ -19,7 +19,7 @@ from kvforensics.piece import COLUMN_BYTES, Piece
 from kvforensics.plan import Plan
 from kvforensics.scanned import Setting
 
-GROUP_BYTES = 48 << 20
+GROUP_BYTES = 96 << 20
 """So many bytes of row groups are read together at most, but for one that has more itself."""
 
 

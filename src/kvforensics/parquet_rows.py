@@ -6,7 +6,9 @@ does not read, or would read as another type, Arrow reads, with texts by their d
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Self
 
 import polars as pl
@@ -38,7 +40,8 @@ class ParquetRows:
             raise pa.ArrowInvalid(_CHANGED)
         self.before = sum(sizes[:first])
         """The rows of the file before these."""
-        self.height = sum(sizes[i] for i in self._groups)
+        self._ends = list(accumulate(sizes[i] for i in self._groups))
+        self.height = self._ends[-1] if self._ends else 0
         empty = pl.DataFrame(pl.from_arrow(self._file.schema_arrow.empty_table()))
         self.empty = _spelled(empty)
         """The columns, without rows."""
@@ -66,7 +69,7 @@ class ParquetRows:
         """
         done, step = 0, min(most, self._few())
         while done < self.height:
-            rows = min(step, self.height - done)
+            rows = self._whole(done, min(step, self.height - done))
             frame = self._read(names, done, rows)
             if frame is None:
                 yield from self._by_arrow(names, done, step)
@@ -75,6 +78,11 @@ class ParquetRows:
             yield from _bounded(frame, size)
             done += rows
             step = min(most, 8 * step, max(1, MOST_BYTES * rows // max(1, size)))
+
+    def _whole(self, start: int, most: int) -> int:
+        """How many rows from a place on are whole row groups, `most` where not even one is; a part of one costs all of it."""
+        found = bisect_right(self._ends, start + most)
+        return self._ends[found - 1] - start if found and self._ends[found - 1] > start else most
 
     def _few(self) -> int:
         """How many rows are not much in any of the row groups. What they say of columns is not asked: Arrow may not bear it."""

@@ -11,10 +11,11 @@ from kvforensics.framing import Block, Part, Range, Readable, cut_block, line_bl
 from kvforensics.framing_json import Reject, Unit, json_units
 from kvforensics.framing_xml import Result, xml_results
 from kvforensics.normalise import RECORD_COLUMNS
+from kvforensics.parquet_tables import scan_parquet
 from kvforensics.plan import Plan
 from kvforensics.scan import Scanner
 from kvforensics.scanned import Scanned, Setting
-from kvforensics.tables import scan_copied, scan_csv, scan_parquet, scan_row_blocks
+from kvforensics.tables import scan_copied, scan_csv, scan_row_blocks
 
 BLOCK_BYTES = 1 << 18
 """Small enough to stay in the processor's cache while a block is read several times."""

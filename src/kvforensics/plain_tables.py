@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 import polars as pl
 
@@ -40,18 +39,19 @@ def scan_plain(scanner: Scanner, lane: TableLane, block: Block, dialect: Dialect
     unsure = odd.arg_true().to_list()
     plain = (~odd).arg_true()
     looked = lane.look(cells.filter(~odd) if unsure else cells)
-    unsure += plain.gather(list(looked.unsure)).to_list()
+    settled, doubtful = lane.settle(looked.rest)
+    unsure += plain.gather([*looked.unsure, *doubtful]).to_list()
     if looked.foreign:
         unsure += lane.leave(plain.gather(list(looked.foreign)).to_list(), _naming(block, lane.marks, header))
-    parts = [replace(near, rows=plain.gather(near.rows)) for near in looked.near]
-    rows = pl.concat([pl.Series(unsure, dtype=pl.UInt32), *(near.rows.cast(pl.UInt32) for near in parts)]).sort()
+    parts = [near.renumbered(plain) for near in settled]
+    rows = pl.concat([pl.Series(unsure, dtype=pl.Int64), *(near.rows for near in parts)]).sort()
     if rows.is_empty():
         return
     kept = _Kept(block, dialect, rows.to_list(), header)
     for near in parts:
         unsure += lane.keep(near, kept.frame.filter(rows.is_in(near.rows.implode())), kept.locate)
     unsure.sort()
-    values = kept.frame.filter(rows.is_in(pl.Series(unsure, dtype=pl.UInt32).implode()))
+    values = kept.frame.filter(rows.is_in(pl.Series(unsure, dtype=pl.Int64).implode()))
     for at, value in zip(unsure, values.iter_rows(named=True), strict=True):
         scanner.row(value, kept.line(at), kept.offsets[at], kept.raw[at])
 

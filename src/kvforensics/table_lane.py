@@ -33,30 +33,42 @@ MAX_NAMES = 1 << 10
 Locate = Callable[[Sequence[int]], Located]
 
 
+Rest = tuple[Columns, pl.DataFrame]
+"""Rows of one format that are not plainly of another model, as far as they were looked at; they have their numbers as `ROW`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Near:
-    """Rows of one format that stay: their numbers in the batch, what is known of their model, and which are wanted."""
+    """Rows of one format that stay: what was looked at, what is known of their model, and which are wanted."""
 
     columns: Columns
-    rows: pl.Series
+    cells: pl.DataFrame
     match: pl.Series
     wanted: pl.Series | None
 
-    def moved(self, by: int) -> Near:
-        """The same rows, counted from elsewhere."""
-        return replace(self, rows=self.rows.cast(pl.Int64) + by)
+    @property
+    def rows(self) -> pl.Series:
+        """The numbers of the rows."""
+        return self.cells[ROW].cast(pl.Int64)
+
+    def bare(self) -> Near:
+        """The same rows, with nothing but their numbers."""
+        return replace(self, cells=self.cells.select(ROW))
+
+    def renumbered(self, numbers: pl.Series) -> Near:
+        """The same rows, bare, with the numbers that stand at theirs."""
+        return replace(self, cells=numbers.gather(self.rows).alias(ROW).to_frame())
 
     def where(self, mask: pl.Series) -> Near:
         """Those of the rows that a mask has."""
-        wanted = None if self.wanted is None else self.wanted.filter(mask)
-        return Near(self.columns, self.rows.filter(mask), self.match.filter(mask), wanted)
+        return Near(self.columns, self.cells.filter(mask), self.match.filter(mask), _filtered(self.wanted, mask))
 
 
 def joined(near: Iterable[Near]) -> list[Near]:
-    """The same rows with those of each format together."""
+    """The same rows, bare, with those of each format together."""
     parts: dict[int, list[Near]] = {}
     for n in near:
-        parts.setdefault(id(n.columns), []).append(n)
+        parts.setdefault(id(n.columns), []).append(n.bare())
     return [_one(p) for p in parts.values()]
 
 
@@ -64,16 +76,20 @@ def _one(parts: Sequence[Near]) -> Near:
     wanted = [n.wanted for n in parts if n.wanted is not None]
     # What is wanted is asked of all rows or of none.
     return Near(
-        parts[0].columns, pl.concat([n.rows for n in parts]), pl.concat([n.match for n in parts]),
+        parts[0].columns, pl.concat([n.cells for n in parts]), pl.concat([n.match for n in parts]),
         pl.concat(wanted) if wanted else None,
     )  # fmt: skip
 
 
+def _filtered(column: pl.Series | None, mask: pl.Series) -> pl.Series | None:
+    return None if column is None else column.filter(mask)
+
+
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What a first look leaves: rows that stay, and rows that have to be read one by one."""
+    """What a first look leaves: rows that may stay, and rows that have to be read one by one."""
 
-    near: tuple[Near, ...]
+    rest: tuple[Rest, ...]
     unsure: tuple[int, ...]
     foreign: tuple[int, ...] = ()
     """Rows of no format, which `leave` has to be told of."""
@@ -120,10 +136,10 @@ class TableLane:
                 break
         return cls(setting, names, columns, reader, counts)
 
-    def look(self, frame: pl.DataFrame) -> Looked:
-        """A first look at the rows of a batch, which must have the `narrow` columns."""
-        left = frame.with_row_index(ROW)
-        near: list[Near] = []
+    def look(self, frame: pl.DataFrame, first: int = 0) -> Looked:
+        """A first look at the rows of a batch, which must have the `narrow` columns; `first` is the number of the first row."""
+        left = frame.with_row_index(ROW, first)
+        rest: list[Rest] = []
         unsure: list[int] = []
         for columns in self._columns:
             if left.is_empty():
@@ -133,12 +149,12 @@ class TableLane:
                 unsure += left.filter(doubt)[ROW].to_list()
             if yes is not None:
                 self._shapes.record(self._keys)
-                looked = self.take(columns, left if yes.all() else left.filter(yes))
-                near += looked.near
-                unsure += looked.unsure
+                rows, open_rows = self.take(columns, left if yes.all() else left.filter(yes))
+                unsure += open_rows
+                rest.append((columns, rows))
                 doubt = yes if doubt is None else yes | doubt
             left = left if doubt is None else left.filter(~doubt)
-        return Looked(tuple(near), tuple(sorted(unsure)), tuple(left[ROW]))
+        return Looked(tuple(rest), tuple(sorted(unsure)), tuple(left[ROW]))
 
     def leave(self, foreign: Sequence[int], naming: Container[int]) -> list[int]:
         """Count rows of no format as framing, but for those that name the model, which have to be read one by one."""
@@ -155,9 +171,11 @@ class TableLane:
         nowhere = pl.repeat(value=False, n=pl.len())
         return frame.select(f=pl.any_horizontal(nowhere, *texts, *nested).fill_null(value=False))["f"]
 
-    def take(self, columns: Columns, frame: pl.DataFrame) -> Looked:
-        """A first look at rows of one format; the frame has their numbers as `ROW`."""
-        sieve, fmt = self._sieve, columns.format
+    def take(self, columns: Columns, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[int]]:
+        """Of rows of one format those that are neither framing nor plainly of another model; and those that are unsure.
+
+        The frame has their numbers as `ROW`.
+        """
         unsure: list[int] = []
         framing, doubt = columns.framing(frame)
         if doubt is not None:
@@ -167,41 +185,16 @@ class TableLane:
             doubt = framing if doubt is None else framing | doubt
         frame = frame if doubt is None else frame.filter(~doubt)
         times, raw, doubt = columns.telling(frame)
-        sieve.note(times, fmt.zone)
+        self._sieve.note(times, columns.format.zone)
         if doubt is not None:
             unsure += frame.filter(doubt)[ROW].to_list()
             frame, raw = frame.filter(~doubt), raw.filter(~doubt)
-        if frame.is_empty():
-            return Looked((), tuple(unsure))
-        frame, raw = self._pass_by(columns, frame, raw)
-        match = read_model(raw, fmt, self._reader)
-        sealed = columns.sealed(frame)
-        if sealed is not None and (sealed := sealed & match.ne_missing(other=False)).any():
-            unsure += frame.filter(sealed)[ROW].to_list()
-            frame, raw, match = frame.filter(~sealed), raw.filter(~sealed), match.filter(~sealed)
-        sieve.note_rates(raw, match)
-        wanted = sieve.wanted(raw)
-        rows = frame
-        if self._setting.keep != "all":
-            other = match.eq(other=False).fill_null(value=False)
-            other = other if wanted is None else other & ~wanted
-            sieve.leave(raw, other, self._tags(columns, frame, other))
-            sieve.count(fmt.name, int(other.sum()))
-            rows, match = frame.filter(~other), match.filter(~other)
-            wanted = None if wanted is None else wanted.filter(~other)
-        if self._setting.keep == "open" and columns.asked.alike and rows.height:
-            stay = self._settle(columns, rows, match, wanted)
-            rows, match = rows.filter(stay), match.filter(stay)
-            wanted = None if wanted is None else wanted.filter(stay)
-        near = (Near(columns, rows[ROW], match, wanted),) if rows.height else ()
-        return Looked(near, tuple(unsure))
+        return (self._pass_by(columns, frame, raw) if frame.height else frame), unsure
 
-    def _pass_by(
-        self, columns: Columns, frame: pl.DataFrame, raw: pl.DataFrame
-    ) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The rows, and what they tell, without those whose model is plainly another one, which are counted."""
+    def _pass_by(self, columns: Columns, frame: pl.DataFrame, raw: pl.DataFrame) -> pl.DataFrame:
+        """The rows without those whose model is plainly another one, which are counted; `raw` is what they tell."""
         if self._setting.keep == "all":
-            return frame, raw
+            return frame
         other = self._are_others(raw["model"]).fill_null(value=False)
         if raw["answer_model"].null_count() < raw.height:
             other &= self._are_others(raw["answer_model"]).fill_null(value=True)
@@ -211,7 +204,24 @@ class TableLane:
         self._sieve.count(columns.format.name, int(other.sum()))
         if raw["sample_interval"].null_count() < raw.height:
             self._sieve.note_rates(raw.filter(other), pl.Series([False]).new_from_index(0, int(other.sum())))
-        return frame.filter(~other), raw.filter(~other)
+        return frame.filter(~other)
+
+    def settle(self, rest: Iterable[Rest]) -> tuple[list[Near], list[int]]:
+        """The rows that stay once those of other models and the settled ones are left out, and those to be read one by one.
+
+        Best asked of many rows at once.
+        """
+        parts: dict[int, list[Rest]] = {}
+        for columns, cells in rest:
+            if cells.height:
+                parts.setdefault(id(columns), []).append((columns, cells))
+        near: list[Near] = []
+        unsure: list[int] = []
+        for held in parts.values():
+            stay, sealed = self._settle(held[0][0], pl.concat([cells for _, cells in held]))
+            near += [stay] if stay.rows.len() else []
+            unsure += sealed
+        return near, unsure
 
     def _are_others(self, names: pl.Series) -> pl.Series:
         """Which names are plainly those of other models, null where there is none."""
@@ -228,17 +238,35 @@ class TableLane:
         tags = tags_of_others(raw, self._setting.incident.lowest_over)
         return tags if doubt is None else tags.set(doubt, OVER | REPLAY)
 
-    def _settle(
-        self, columns: Columns, rows: pl.DataFrame, match: pl.Series, wanted: pl.Series | None
-    ) -> pl.Series:
-        """Which rows stay once the settled ones are counted and left out."""
-        raw, doubt = columns.batch(rows, (*sorted(TELLING), *_SETTLING))
-        fmt, setting = columns.format, self._setting
+    def _settle(self, columns: Columns, frame: pl.DataFrame) -> tuple[Near, list[int]]:
+        sieve, fmt, keep = self._sieve, columns.format, self._setting.keep
+        settles = keep == "open" and columns.asked.alike
+        raw, doubt = columns.batch(frame, (*sorted(TELLING), *(_SETTLING if settles else ())))
+        match = read_model(raw, fmt, self._reader)
+        unsure: list[int] = []
+        sealed = columns.sealed(frame)
+        if sealed is not None and (sealed := sealed & match.ne_missing(other=False)).any():
+            unsure = frame.filter(sealed)[ROW].to_list()
+            frame, raw, match = frame.filter(~sealed), raw.filter(~sealed), match.filter(~sealed)
+            doubt = _filtered(doubt, ~sealed)
+        sieve.note_rates(raw, match)
+        wanted = sieve.wanted(raw)
+        if keep != "all":
+            other = match.eq(other=False).fill_null(value=False)
+            other = other if wanted is None else other & ~wanted
+            if other.any():
+                sieve.leave(raw, other, self._tags(columns, frame, other))
+                sieve.count(fmt.name, int(other.sum()))
+                frame, raw, match = frame.filter(~other), raw.filter(~other), match.filter(~other)
+                wanted, doubt = _filtered(wanted, ~other), _filtered(doubt, ~other)
+        near = Near(columns, frame, match, wanted)
+        if not settles or frame.is_empty():
+            return near, unsure
         kept = wanted if doubt is None else doubt if wanted is None else doubt | wanted
-        told = settling(raw, fmt, setting.zone, setting.incident)
-        _, stay = self._sieve.unsettled(told, raw, match, kept, are_failed(told, raw, fmt))
-        self._sieve.count(fmt.name, rows.height - int(stay.sum()))
-        return stay
+        told = settling(raw, fmt, self._setting.zone, self._setting.incident)
+        _, stay = sieve.unsettled(told, raw, match, kept, are_failed(told, raw, fmt))
+        sieve.count(fmt.name, frame.height - int(stay.sum()))
+        return near.where(stay), unsure
 
     def keep(self, near: Near, frame: pl.DataFrame, locate: Locate) -> list[int]:
         """Keep rows that stayed; `frame` has their `wide` columns, row by row. Gives those to be read one by one."""

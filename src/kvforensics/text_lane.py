@@ -20,7 +20,7 @@ from kvforensics.normalise import Located
 from kvforensics.raw import Extractor
 from kvforensics.spec import Format
 from kvforensics.stumps import Shapes
-from kvforensics.table_lane import ROW, TableLane
+from kvforensics.table_lane import ROW, Rest, TableLane
 from kvforensics.text_lines import TextReader, TextRows
 from kvforensics.wrapper_spec import Wrapper, unnamed
 
@@ -57,10 +57,10 @@ class TextLane:
         texts, sizes = _lines(data.removesuffix(b"\n"))
         if len(texts) != block.lines:
             return None
-        taken, rest = self._reader.read(texts.str.strip_chars_end("\r\n"))
-        self._is_worth_it = len(rest) * _WORTH <= len(texts)
+        taken, others = self._reader.read(texts.str.strip_chars_end("\r\n"))
+        self._is_worth_it = len(others) * _WORTH <= len(texts)
         starts = (sizes + 1).cum_sum() - sizes - 1
-        left = list(rest)
+        left = list(others)
 
         def located(rows: Sequence[int]) -> list[Near]:
             at = list(rows)
@@ -72,6 +72,7 @@ class TextLane:
             raw = [line for line, _, _ in found]
             return Located([n for _, n, _ in found], [at for _, _, at in found], list(map(len, raw)), raw)
 
+        rest: list[Rest] = []
         for rows in taken:
             columns = self._columns_of(rows)
             if columns is None:
@@ -79,10 +80,13 @@ class TextLane:
                 continue
             frame = rows.groups.with_columns(pl.Series(ROW, rows.rows, dtype=pl.UInt32))
             self._shapes.record(dict.fromkeys(rows.groups.columns))
-            looked = self._lane.take(columns, frame)
-            left += looked.unsure
-            for near in looked.near:
-                left += self._lane.keep(near, frame.filter(pl.col(ROW).is_in(near.rows.implode())), locate)
+            held, unsure = self._lane.take(columns, frame)
+            left += unsure
+            rest.append((columns, held))
+        settled, unsure = self._lane.settle(rest)
+        left += unsure
+        for near in settled:
+            left += self._lane.keep(near, near.cells, locate)
         return located(sorted(left))
 
     def _may_hold_records(self, data: bytes) -> bool:
