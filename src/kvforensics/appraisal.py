@@ -20,7 +20,7 @@ from kvforensics.sampling import rate_of
 from kvforensics.sensitivity import Run, varied
 from kvforensics.sizing import Judged, SizingOptions, size
 from kvforensics.spans import Span, union
-from kvforensics.store import Store
+from kvforensics.store import Store, threads_for
 from kvforensics.sums import SumBounds
 from kvforensics.verdict import Verdict, decide
 
@@ -61,6 +61,7 @@ def appraise(
 ) -> Appraisal:
     """Judge the records that were read, vary the judgement, and size it."""
     reach = reach_of(ingested, question)
+    threads = threads_for(ingested.records.num_rows, threads)
     with Store(spool=spool, memory_bytes=memory_bytes, threads=threads) as store:
         store.register("records", ingested.records)
         judgement = judge(

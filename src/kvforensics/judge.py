@@ -37,6 +37,10 @@ _THRESHOLDS = pa.schema([
 _NO_THRESHOLDS = pa.schema([
     ("source", pa.string()), ("line", pa.int64()), ("prompt_tokens_over", pa.int64()), ("uncertain_from", pa.int64()),
 ]).empty_table()  # fmt: skip
+_NO_MATCHES = pa.schema([
+    ("rule_id", pa.string()), ("ordinal", pa.int64()), ("n", pa.int64()), ("holds", pa.bool_()),
+]).empty_table()  # fmt: skip
+_NO_DUPLICATES = pa.schema([("call", pa.int64()), ("twin", pa.int64())]).empty_table()
 _NONE_SETTLED = Settled()
 _AUDITS = (
     "901_every_record_once", "902_every_call_counted_once", "903_no_affected_without_proof",
@@ -84,7 +88,7 @@ def judge(
     part(store, incident, ask=ask)
     rounds = _tie(store, ask)
     _create(store, ask, ("members", "210_members"), ("calls", "220_calls"), ("replay_targets", "230_replay_targets"))
-    _verdicts(store, ask, aliases)
+    _verdicts(store, ask, rules, aliases)
     _dispositions(store, ask)
     for stem in _AUDITS:
         if broken := store.run(ask(stem)).num_rows:
@@ -95,17 +99,21 @@ def judge(
     return Judgement(findings, counts, tuple(_warnings(store, ask, counts)), rounds, context)
 
 
-def judge_again(store: Store, incident: Incident, rules: Sequence[ExclusionRule], aliases: Aliases | None) -> None:
+def judge_again(
+    store: Store, incident: Incident, rules: Sequence[ExclusionRule], aliases: Aliases | None, *, parted: bool = False
+) -> None:
     """Judge `records` anew where `sources`, `labels` and `replay_targets` are known from an earlier judgement.
 
     Ties between records rest on their ids and on what was answered, so a changed window, threshold, zone or rule leaves them
-    as they are. Ends in the relation `dispositions`.
+    as they are. `parted` says that the relation `parts` is that of the incident already. Ends in the relation
+    `dispositions`.
     """
     _register_rules(store, query, rules)
     register_aliases(store, aliases)
-    part(store, incident)
+    if not parted:
+        part(store, incident)
     _create(store, query, ("members", "210_members"), ("calls", "220_calls"))
-    _verdicts(store, query, aliases)
+    _verdicts(store, query, rules, aliases)
     _dispositions(store, query)
 
 
@@ -160,17 +168,23 @@ def part(store: Store, incident: Incident, name: str = "parts", ask: Ask = query
     })  # fmt: skip
 
 
-def _verdicts(store: Store, ask: Ask, aliases: Aliases | None) -> None:
+def _verdicts(store: Store, ask: Ask, rules: Sequence[ExclusionRule], aliases: Aliases | None) -> None:
     if aliases is not None:
         _create(store, ask, ("calls", "221_aliased_calls"))
-    _create(store, ask, ("verdicts", "231_verdicts"), ("rule_matches", "240_rule_matches"))
+    _create(store, ask, ("verdicts", "231_verdicts"))
+    if rules:
+        _create(store, ask, ("rule_matches", "240_rule_matches"))
+    else:
+        store.register("rule_matches", _NO_MATCHES)
 
 
 def _dispositions(store: Store, ask: Ask) -> None:
-    _create(
-        store, ask, ("excluded_calls", "241_excluded_calls"), ("possible_duplicates", "250_possible_duplicates"),
-        ("dispositions", "260_dispositions"),
-    )  # fmt: skip
+    _create(store, ask, ("excluded_calls", "241_excluded_calls"))
+    if store.create_table_as("alike_calls", ask("245_alike_calls")):
+        _create(store, ask, ("possible_duplicates", "250_possible_duplicates"))
+    else:
+        store.register("possible_duplicates", _NO_DUPLICATES)
+    _create(store, ask, ("dispositions", "260_dispositions"))
 
 
 def _create(store: Store, ask: Ask, *named: tuple[str, str]) -> None:

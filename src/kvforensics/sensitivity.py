@@ -23,10 +23,9 @@ from kvforensics.exclusion import ExclusionRule
 from kvforensics.incident import Incident
 from kvforensics.instant import rfc3339
 from kvforensics.judge import judge_again, part, recount, without_rule
-from kvforensics.store import Store
+from kvforensics.store import Store, threads_for
 
 HOUR_US = 3_600_000_000
-FEW_RECORDS = 50_000
 Again = Callable[[], Store]
 
 
@@ -71,7 +70,7 @@ def varied(
         @cache
         def again() -> Store:
             """Where the records are judged again, opened only where anything changes."""
-            threads = 1 if records.num_rows < FEW_RECORDS else None
+            threads = threads_for(records.num_rows)
             own = opened.enter_context(Store(memory_bytes=memory_bytes, spool=spool, threads=threads))
             for name in ("sources", "labels", "replay_targets"):
                 own.register(name, store.relation(name))
@@ -136,14 +135,15 @@ def _varied(
 ) -> Variation:
     """One variation of the incident; where it changes no part of any record, it changes no number."""
     sampled = _unbounded(run, incident)
-    if not _changes(store, again, run.incident, incident) and sampled == _unbounded(run, run.incident):
+    parted = _changes(store, again, run.incident, incident)
+    if not parted and sampled == _unbounded(run, run.incident):
         return replace(stated, code=code, change=change)
-    judge_again(again(), incident, run.rules, run.aliases)
+    judge_again(again(), incident, run.rules, run.aliases, parted=parted)
     return _counted(again(), code, change, sampled=sampled)
 
 
 def _changes(store: Store, again: Again, stated: Incident, varied: Incident) -> bool:
-    """Whether any part of any record changes."""
+    """Whether any part of any record changes; where one does, the relation `parts` is that of the variation."""
     times, tokens = _moved(_edges(stated), _edges(varied)), _moved(_limits(stated), _limits(varied))
     asked = {"since_us": times[0], "until_us": times[1], "tokens_from": tokens[0], "tokens_to": tokens[1]}
     if not store.run(query("324_records_between"), asked).to_pylist()[0]["records"]:

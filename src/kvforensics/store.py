@@ -41,6 +41,12 @@ _TIGHTEN = (
 )
 DEFAULT_MEMORY_BYTES = 2 << 30
 DEFAULT_SPILL_BYTES = 64 << 30
+_FEW_ROWS = 50_000
+
+
+def threads_for(rows: int, threads: int | None = None) -> int | None:
+    """How many threads to give a store for so many rows: of few, one alone answers sooner than several that share them."""
+    return 1 if rows < _FEW_ROWS else threads
 
 
 class Store:
