@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import containers
@@ -28,8 +28,8 @@ from peers import Tool
 PACKED = {"plain": "", "gz": ".gz", "zst": ".zst"}
 EXPOSED, POSSIBLY = 10, 11
 CHECK = (sys.executable, "-c", "from kvforensics.cli import main; main()", "check", "--json", "--no-progress")
-SAMPLED = 0.1
-"""Seconds between two looks at the memory: to look costs processor time that the tool would have."""
+SAMPLED = 0.02
+"""Seconds between two looks at the memory. A run is watched or timed, as to look costs what the tool would have."""
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -86,8 +86,8 @@ def _use(pid: int, spent: dict[int, int]) -> int:
     return pages
 
 
-def measure(tool: Tool, path: Path) -> Run:
-    """Run a tool once on a file."""
+def measure(tool: Tool, path: Path, *, watched: bool) -> Run:
+    """Run a tool once on a file; processor time and memory are those of a run that is `watched`."""
     began = time.perf_counter()
     process = subprocess.Popen(tool.command(path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     peak, spent, over = [0], dict[int, int](), threading.Event()
@@ -97,11 +97,13 @@ def measure(tool: Tool, path: Path) -> Run:
             peak[0] = max(peak[0], _use(process.pid, spent))
 
     watcher = threading.Thread(target=sample)
-    watcher.start()
+    if watched:
+        watcher.start()
     out, complaint = process.communicate()
     seconds = time.perf_counter() - began
     over.set()
-    watcher.join()
+    if watched:
+        watcher.join()
     if process.returncode not in {0, EXPOSED, POSSIBLY}:
         raise SystemExit(f"{tool.name} ended with {process.returncode} on {path.name}: {complaint.strip()[-400:]}")
     return Run(seconds, sum(spent.values()) / TICK, peak[0] * os.sysconf("SC_PAGE_SIZE") / 2**20, tool.count(out))
@@ -115,16 +117,18 @@ def _warm(path: Path) -> None:
 
 
 def compare(pairs: Sequence[tuple[Tool, Path]], repeats: int, truth: generate.Truth) -> list[list[Run]]:
-    """Every pair, `repeats` times, in turn; wrong answers end the benchmark."""
+    """Every pair, `repeats` times, in turn, and once more to be watched; wrong answers end the benchmark."""
     runs: list[list[Run]] = [[] for _ in pairs]
-    for _ in range(repeats):
+    for watched in (*[False] * repeats, True):
         for done, (tool, path) in zip(runs, pairs, strict=True):
             _warm(path)
-            run = measure(tool, path)
+            run = measure(tool, path, watched=watched)
             if run.affected is not None and run.affected != truth.affected:
                 raise SystemExit(f"{tool.name} says {run.affected} of {path.name}, the truth is {truth.affected}")
             done.append(run)
-    return runs
+    return [
+        [replace(run, processor=used.processor, mebibytes=used.mebibytes) for run in done] for *done, used in runs
+    ]
 
 
 def median(runs: Sequence[Run]) -> float:
@@ -133,8 +137,8 @@ def median(runs: Sequence[Run]) -> float:
 
 
 def processor(runs: Sequence[Run]) -> float:
-    """The median of the processor seconds."""
-    return statistics.median(run.processor for run in runs)
+    """The processor seconds, which are those of the run that was watched."""
+    return runs[0].processor
 
 
 def table(pairs: Sequence[tuple[Tool, Path]], runs: Sequence[Sequence[Run]], size: int) -> None:
@@ -146,7 +150,7 @@ def table(pairs: Sequence[tuple[Tool, Path]], runs: Sequence[Sequence[Run]], siz
         answer = "right" if done[0].affected is not None else "another question"
         print(
             f"{path.name:<27} {tool.name:<16} {median(done):8.2f} {min(seconds):7.2f} {max(seconds):7.2f}"
-            f" {processor(done):7.2f} {size / 1e6 / median(done):7.0f} {max(run.mebibytes for run in done):6.0f}"
+            f" {processor(done):7.2f} {size / 1e6 / median(done):7.0f} {done[0].mebibytes:6.0f}"
             f" {' '.join(ratios)}  {answer}"
         )
 
@@ -158,7 +162,7 @@ def scale(folder: Path, lines: int, repeats: int, workers: int) -> None:
         path, truth = data(folder, lines * factor, "plain")
         done.append(compare([(check("plain", workers), path)], repeats, truth)[0])
     small, large = done
-    memory = [max(run.mebibytes for run in runs) for runs in done]
+    memory = [runs[0].mebibytes for runs in done]
     print(
         f"\n4x the lines: {median(large) / median(small):.2f}x the time ({median(small):.2f} s, {median(large):.2f} s),"
         f" {memory[1] / memory[0]:.2f}x the memory ({memory[0]:.0f} MiB, {memory[1]:.0f} MiB)"
