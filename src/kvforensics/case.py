@@ -209,7 +209,7 @@ def _result(
     locators = _locators(ingested)
     top: list[dict[str, Any]] = []
     for disposition in finding.SERIOUS:
-        rows = findings.filter(pc.field("disposition") == disposition).slice(0, TOP - len(top))
+        rows = findings.filter(pc.equal(findings["disposition"], disposition)).slice(0, TOP - len(top))
         top += [finding.written(d) for d in finding.documents(rows, locators)]
     return CheckResult(summary, findings, tuple(top), verdict.exit_status, judgement.context, incident)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+import polars as pl
 import pyarrow as pa
 
 from kvforensics.coverage import LogCoverage
@@ -84,10 +84,10 @@ def coverage_of(seen: Sequence[Seen]) -> tuple[LogCoverage, ...]:
 def _log(name: str, members: Sequence[Seen]) -> LogCoverage:
     reports = [m.report for m in members]
     names = ", ".join(r.source for r in reports[:3])
-    minutes = np.unique(np.concatenate([m.minutes.to_numpy(zero_copy_only=False) for m in members]))
+    minutes = pl.concat([_column(m.minutes) for m in members]).unique().sort()
     return LogCoverage(
         log=f"{name}: {names}{' ...' if len(members) > 3 else ''}",
-        minutes=pa.array(minutes, type=pa.int64()),
+        minutes=minutes.to_arrow(),
         first_us=min((m.first_us for m in members if m.first_us is not None), default=None),
         last_us=max((m.last_us for m in members if m.last_us is not None), default=None),
         sampled=any(r.sampled for r in reports),
@@ -96,6 +96,10 @@ def _log(name: str, members: Sequence[Seen]) -> LogCoverage:
         rejected=sum(r.rejected for r in reports),
         members=tuple(r.source for r in reports),
     )
+
+
+def _column(minutes: pa.Array) -> pl.Series:
+    return pl.Series(minutes, dtype=pl.Int64)
 
 
 def presence_of(seen: Sequence[Seen]) -> tuple[Presence, ...]:
@@ -109,13 +113,14 @@ def presence_of(seen: Sequence[Seen]) -> tuple[Presence, ...]:
 
 def activity_of(seen: Sequence[Seen]) -> pa.Table:
     """The minutes of all inputs as a table, `ACTIVITY_SCHEMA`."""
+    minute = pl.col("minute")
     tables = []
     for one in seen:
-        minutes = one.minutes.to_numpy(zero_copy_only=False)
-        hours, starts, counts = np.unique(minutes // 60, return_index=True, return_counts=True)
-        masks = np.bitwise_or.reduceat(np.left_shift(np.int64(1), minutes % 60), starts) if len(starts) else starts
-        columns = [pa.repeat(one.report.source, len(hours)), pa.array(hours * HOUR_US), pa.array(counts), pa.array(masks)]
-        tables.append(pa.table([c.cast(f.type) for c, f in zip(columns, ACTIVITY_SCHEMA, strict=True)], schema=ACTIVITY_SCHEMA))
+        hours = pl.DataFrame({"minute": _column(one.minutes)}).group_by((minute // 60).alias("hour"), maintain_order=True).agg(
+            pl.len().alias("minutes"), pl.lit(2, pl.Int64).pow(minute % 60).bitwise_or().alias("mask")
+        )  # fmt: skip
+        table = hours.select(pl.lit(one.report.source).alias("source"), pl.col("hour") * HOUR_US, "minutes", "mask")
+        tables.append(table.to_arrow().cast(ACTIVITY_SCHEMA))
     return pa.concat_tables(tables) if tables else ACTIVITY_SCHEMA.empty_table()
 
 

@@ -94,7 +94,7 @@ def _excluded(judgement: Judgement, rules: Sequence[ExclusionRule]) -> dict[str,
 
 def _sure(findings: pa.Table) -> int:
     """How many excluded findings would be affected: all their parts hold, and no cache handed them out again."""
-    rows = findings.filter(pc.field("disposition") == "excluded").select([*PARTS, "from_cache"]).to_pylist()
+    rows = findings.filter(pc.equal(findings["disposition"], "excluded")).select([*PARTS, "from_cache"]).to_pylist()
     return sum(all(row[part] is True for part in PARTS) and not row["from_cache"] for row in rows)
 
 

@@ -107,7 +107,7 @@ def may_be_fewer(pairs: Sequence[tuple[int, int]]) -> int:
 
 
 def _open(findings: pa.Table) -> Iterable[Term]:
-    possible = findings.filter(pc.field("disposition") == "possible")
+    possible = findings.filter(pc.equal(findings["disposition"], "possible"))
     for code, part, text in _UNKNOWN:
         if count := possible[part].null_count:
             yield Term(code, "upper", count, text)
