@@ -41,7 +41,8 @@ def lined(columns: Sequence[pl.Series], tags: pl.Series) -> pl.DataFrame:
     if not told:
         return NONE
     if len(told) == 1:
-        return pl.DataFrame({"id": told[0], "tag": tags}).drop_nulls("id")
+        lines = pl.DataFrame({"id": told[0], "tag": tags})
+        return lines.drop_nulls("id") if told[0].null_count() else lines
     names = [f"id{k}" for k in range(len(told))]
     frame = pl.DataFrame({"tag": tags, **dict(zip(names, told, strict=True))}).with_row_index("row")
     lines = frame.select("row", "tag", pl.concat_list(names).alias("id")).explode("id").drop_nulls("id")
@@ -78,7 +79,7 @@ def clashing(parts: Parts) -> pl.Series:
 def _between(parts: Parts, few: int, many: int, chained: Chained) -> pl.Series:
     """The digests of all ids of the chains that have a record of both kinds."""
     reached = chained(parts, pl.concat([part.filter(tagged(part, few))["id"] for part in parts()]))
-    met = [among(part.filter(tagged(part, many)), reached)["id"] for part in parts()]
+    met = [hit.filter(tagged(hit, many))["id"] for hit in (among(part, reached) for part in parts())]
     return chained(parts, pl.concat(met))
 
 

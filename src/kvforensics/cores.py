@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import closing
+from pathlib import Path
 
 from kvforensics.gather import SourceState, add_piece
-from kvforensics.piece import Piece, scan_piece
+from kvforensics.piece import Piece, scan_apart, scan_piece
 from kvforensics.scanned import Scanned
 
 
@@ -21,7 +21,7 @@ def run_pieces(
 
     `last` is the number of the last piece where others may end within a line; the first that does is not taken but told.
     """
-    with closing(_each(pieces) if pool is None else _ahead(pieces, pool, workers)) as results:
+    with closing(_each(pieces) if pool is None else _ahead(pieces, pool, workers, state.left_out.folder)) as results:
         for at, scanned in enumerate(results):
             if last is not None and scanned.tally.is_cut and at < last:
                 return at
@@ -39,7 +39,7 @@ def run_rows(
 
     `mark` is the length of the byte order mark.
     """
-    with closing(_ahead(iter(pieces), pool, workers)) as results:
+    with closing(_ahead(iter(pieces), pool, workers, state.left_out.folder)) as results:
         for piece, scanned in zip(pieces, results, strict=True):
             add_piece(state, scanned)
             told()
@@ -48,21 +48,17 @@ def run_rows(
     return state.tally.bytes + mark
 
 
-def _scan_clean(piece: Piece) -> Scanned:
-    """In a worker: the scanner of the last piece refers to itself, and would be held for long."""
-    gc.collect()
-    return scan_piece(piece)
-
-
 def _each(pieces: Iterator[Piece]) -> Generator[Scanned, None, None]:
     yield from map(scan_piece, pieces)
 
 
-def _ahead(pieces: Iterator[Piece], pool: ProcessPoolExecutor, workers: int) -> Generator[Scanned, None, None]:
+def _ahead(
+    pieces: Iterator[Piece], pool: ProcessPoolExecutor, workers: int, folder: Path | None
+) -> Generator[Scanned, None, None]:
     waiting: deque[Future[Scanned]] = deque()
     try:
         for piece in pieces:
-            waiting.append(pool.submit(_scan_clean, piece))
+            waiting.append(pool.submit(scan_apart, piece, folder))
             # Each that waits is held in memory, here and on its way.
             if len(waiting) > workers + 1:
                 yield waiting.popleft().result()

@@ -59,14 +59,13 @@ def parquet_pieces(path: str, setting: Setting, plan: Plan, workers: int) -> Ite
         sizes = [footer.row_group(i).total_byte_size for i in range(footer.num_row_groups)]
     except (pa.ArrowException, OSError):
         sizes = []
-    most = even_share(sum(sizes), GROUP_BYTES, workers)
-    first = size = cut = 0
-    for group, own in enumerate(sizes):
+    share = even_share(sum(sizes), GROUP_BYTES, workers)
+    first, size, end = 0, 0, share
+    for group, own in enumerate(sizes, 1):
         size += own
-        following = sizes[group + 1 : group + 2]
-        # Where half of the next group would be too much, the piece is nearer to its share without it.
-        if not following or 2 * (size - cut) + following[0] > 2 * most:
-            yield Piece("parquet", setting, plan, path=path, offset=first, length=group + 1 - first)
-            first, cut = group + 1, size
+        # A piece ends nearest to where its share does, so that what one has too much the next has less.
+        if group == len(sizes) or 2 * size + sizes[group] > 2 * end:
+            yield Piece("parquet", setting, plan, path=path, offset=first, length=group - first)
+            first, end = group, share * ((2 * size + share) // (2 * share) + 1)
     if not sizes:
         yield Piece("parquet", setting, plan, path=path)

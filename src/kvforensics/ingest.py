@@ -132,7 +132,7 @@ def _read_all(
                 step(0)
     finally:
         if pool:
-            pool.shutdown(cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
         spool.close()
     return gather(states, spool)
 

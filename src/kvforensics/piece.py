@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 
 from kvforensics.framing import Block, Part, Range, Readable, cut_block, line_blocks, read_range_blocks
@@ -16,11 +18,13 @@ from kvforensics.plan import Plan
 from kvforensics.scan import Scanner
 from kvforensics.scanned import Scanned, Setting
 from kvforensics.tables import scan_copied, scan_csv, scan_row_blocks
+from kvforensics.ties import stored
 
 BLOCK_BYTES = 1 << 18
 """Small enough to stay in the processor's cache while a block is read several times."""
 COLUMN_BYTES = 8 << 20
 """Large enough that a block is many rows, as whole columns are read at once."""
+_FEW_LINES = 1 << 16
 _INT = (
     "line", "byte_offset", "byte_length", "started_earliest", "started_latest", "prompt_tokens_min", "prompt_tokens_max",
     "completion_tokens", "duration_us", "first_token_us", "cached_tokens", "response_bytes", "unzoned_earliest",
@@ -86,6 +90,20 @@ def scan_piece(piece: Piece, stream: Readable | None = None) -> Scanned:
     elif stream is not None:
         _stream(scanner, stream, plan, size)
     return scanner.finish()
+
+
+def scan_apart(piece: Piece, folder: Path | None) -> Scanned:
+    """In a worker, which must not have to load more for it: the result of a piece, made to be handed over.
+
+    The scanner of the last piece refers to itself, and would be held for long. Many ids of what was left out stay in a file
+    of the folder, as to hand them over costs ten times as much.
+    """
+    gc.collect()
+    scanned = scan_piece(piece)
+    lines = scanned.left_out
+    if folder is not None and isinstance(lines, pl.DataFrame) and lines.height > _FEW_LINES:
+        scanned.left_out = stored(lines, folder)
+    return scanned
 
 
 def _stream(scanner: Scanner, stream: Readable, plan: Plan, size: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 import polars as pl
@@ -90,8 +91,8 @@ class Scanned:
     records: pa.Table | None
     rejects: pa.Table | None
     minutes: list[int]
-    left_out: pl.DataFrame
-    """Digests of the ids of records that were not kept, see `clashes`."""
+    left_out: pl.DataFrame | Path
+    """Digests of the ids of records that were not kept, see `clashes`, or a file with them, see `ties`."""
     statuses: dict[tuple[str, str], int] = field(default_factory=dict)
     """HTTP statuses that child spans tell of a parent (trace, span) whose record is elsewhere or has none itself."""
     buckets: pl.DataFrame | None = None

@@ -68,10 +68,10 @@ def not_in_window(incident: Incident) -> pl.Expr:
 def tags_of_others(raw: pl.DataFrame, over: int) -> pl.Series:
     """Of each raw record of another model what it may contradict, see `clashes`. `over` is exceeded strictly."""
     tags = pl.Series("tag", [0], dtype=pl.UInt8).new_from_index(0, raw.height)
-    # Three counts can add up to a prompt, so that one of them is a third of it; what is no plain number is looked at too.
+    # So many counts can add up to a prompt, so that one of them is its share; what is no plain number is looked at too.
     told = [s for s in _COUNTS if raw[s].null_count() < raw.height]
     counts = [pl.col(s).cast(pl.Int64, strict=False).fill_null(over) for s in told]
-    long = [(n >= over // 3) & pl.col(s).is_not_null() for s, n in zip(told, counts, strict=True)]
+    long = [(n >= over // len(told)) & pl.col(s).is_not_null() for s, n in zip(told, counts, strict=True)]
     if long:
         at = raw.select(l=pl.any_horizontal(long).fill_null(value=False))["l"].arg_true()
         counted = pl.DataFrame({s: read_count(raw[s][at], None)[0] for s in _COUNTS})

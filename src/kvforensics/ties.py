@@ -7,8 +7,10 @@ contradicts. Only digests of ids are kept of what was left out: nine bytes each,
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from tempfile import mkstemp
 from types import TracebackType
 from typing import Self
 
@@ -66,24 +68,48 @@ def shares(columns: Iterable[pl.Series], wanted: pl.Series) -> pl.Series | None:
     return found
 
 
+def stored(lines: pl.DataFrame, folder: Path) -> Path:
+    """Write lines, see `clashes`, to a new file of a folder."""
+    handle, name = mkstemp(".arrow", "left-out-", folder)
+    with os.fdopen(handle, "wb") as file, pa.ipc.new_stream(file, _SCHEMA) as stream:
+        stream.write_table(_table(lines))
+    return Path(name)
+
+
+def _table(lines: pl.DataFrame) -> pa.Table:
+    return lines.rechunk().to_arrow().cast(_SCHEMA)
+
+
+def _read(path: Path) -> Iterator[pl.DataFrame]:
+    # Not mapped, so that what was read does not stay.
+    with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as stream:
+        for batch in stream:
+            yield pl.DataFrame(pl.from_arrow(batch))
+
+
 class LeftOut:
     """The digests of the ids of everything that was left out. Close it, or use it as a context manager."""
 
-    def __init__(self, spool: Path | None) -> None:
-        self._path = None if spool is None else spool / "left-out.arrow"
+    def __init__(self, folder: Path | None) -> None:
+        """In memory, or in files of a folder."""
+        self.folder = folder
         self._held: list[pl.DataFrame] = []
+        self._files: list[Path] = []
         self._writer: pa.ipc.RecordBatchStreamWriter | None = None
 
-    def add(self, lines: pl.DataFrame) -> None:
-        """Remember the lines of some records, see `clashes`."""
-        if lines.is_empty():
+    def add(self, lines: pl.DataFrame | Path) -> None:
+        """Remember the lines of some records, or a file of them that is `stored` in the folder and goes with this."""
+        if isinstance(lines, Path):
+            self._files.append(lines)
+        elif lines.is_empty():
             return
-        if self._path is None:
+        elif self.folder is None:
             self._held.append(lines)
-            return
-        if self._writer is None:
-            self._writer = pa.ipc.new_stream(str(self._path), _SCHEMA)
-        self._writer.write_table(lines.rechunk().to_arrow().cast(_SCHEMA))
+        else:
+            if self._writer is None:
+                self._files.append(self.folder / "left-out.arrow")
+                self._writer = pa.ipc.new_stream(str(self._files[-1]), _SCHEMA)
+            self._writer.write_table(_table(lines))
 
     def take(self, other: LeftOut) -> None:
         """Remember what another one holds in memory."""
@@ -113,16 +139,11 @@ class LeftOut:
         yield pl.concat(waiting)
 
     def _added(self) -> Iterator[pl.DataFrame]:
-        if self._path is None:
-            yield from self._held
-            return
-        if self._writer is None:
-            return
-        self._writer.close()
-        # Not mapped, so that what was read does not stay.
-        with pa.OSFile(str(self._path)) as file, pa.ipc.open_stream(file) as stream:
-            for batch in stream:
-                yield pl.DataFrame(pl.from_arrow(batch))
+        yield from self._held
+        if self._writer is not None:
+            self._writer.close()
+        for path in self._files:
+            yield from _read(path)
 
     def __enter__(self) -> Self:
         return self
@@ -135,8 +156,9 @@ class LeftOut:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
+        for path in self._files:
+            path.unlink(missing_ok=True)
+        self._files.clear()
         self._held.clear()
 
 

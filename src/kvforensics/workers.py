@@ -20,7 +20,7 @@ from pathlib import Path
 
 PARALLEL_FROM = 24 << 20
 """Bytes of evidence below which several processes cost more than they save."""
-_MODULES = ["kvforensics.piece"]
+_MODULES = ["kvforensics.worker_server"]
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _KEPT_BYTES = 128 << 20
 _BLOCK_BYTES = 32 << 20
