@@ -15,6 +15,7 @@ from kvforensics.case import Case, CheckOptions, RunFacts
 from kvforensics.case_folder import CaseWriter
 from kvforensics.errors import KvForensicsError, UsageError
 from kvforensics.finding import KEYS, Locators
+from kvforensics.ties import LeftOut
 
 FACTS = RunFacts(duration_s=1.5, host="here", workers=1)
 
@@ -163,6 +164,16 @@ def test_a_full_disk_leaves_no_partial_case_and_says_so(
     with pytest.raises(KvForensicsError, match="the disk is full"):
         made(tmp_path / "case", CheckOptions((str(logs),), workers=1))
     assert set(tmp_path.iterdir()) == before
+
+
+def test_a_full_disk_for_temporary_files_says_which(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(LeftOut, "add", full)
+    with Case() as case, pytest.raises(KvForensicsError, match="temporary files is full") as told:
+        case.check(CheckOptions((str(logs),), workers=1))
+    assert "TMPDIR" in str(told.value)
 
 
 def test_two_copies_of_a_source_give_different_finding_ids() -> None:

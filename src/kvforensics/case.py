@@ -35,6 +35,7 @@ from kvforensics.sizing import SizingOptions
 from kvforensics.summary import summarise
 from kvforensics.unmatched import stated, unmatched, without_tenant
 from kvforensics.verdict import Verdict
+from kvforensics.whole import room_in
 
 CASE_SCHEMA = "kvforensics.case/1"
 RUN_SCHEMA = "kvforensics.run/1"
@@ -133,7 +134,8 @@ class Case:
             tenant_by=options.tenant_by, workers=options.workers, memory_bytes=options.memory_bytes, spool=spool,
             keep=_keep(options), keys=keys,
         )  # fmt: skip
-        ingested = ingest(request, progress)
+        with room_in(spool):
+            ingested = ingest(request, progress)
         unused = unmatched(ingested.inputs, stated(options.timezones, options.formats, options.sizing), mappings)
         ingested = replace(ingested, warnings=(*ingested.warnings, *unused))
         keep = _keep(options)

@@ -94,10 +94,28 @@ def _not_written(target: Path, what: str, error: Exception) -> KvForensicsError:
     number = error.errno if isinstance(error, OSError) else None
     if number in _TAKEN:
         return UsageError("exists and is not empty", where=str(target), advice="name another folder")
-    full = number in (errno.ENOSPC, errno.EDQUOT) or _says_full(error)
+    full = _is_full(error)
     why = "the disk is full" if full else f"it cannot be written ({os.strerror(number) if number else error})"
     advice = "free some space or name another folder" if full else "name another folder"
     return KvForensicsError(f"{what} was not written: {why}", where=str(target), advice=advice)
+
+
+@contextmanager
+def room_in(folder: Path) -> Iterator[None]:
+    """What writes temporary files to a folder. Raises `KvForensicsError` where its disk gets full meanwhile."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        if not _is_full(error):
+            raise
+        raise KvForensicsError(
+            "the disk for temporary files is full", where=str(folder),
+            advice="free some space, or set TMPDIR to a folder that has more",
+        ) from error  # fmt: skip
+
+
+def _is_full(error: Exception) -> bool:
+    return (isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)) or _says_full(error)
 
 
 def _says_full(error: Exception) -> bool:
