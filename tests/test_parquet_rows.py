@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kvforensics import parquet_rows, scan
+from kvforensics import cutting, parquet_rows, scan
 from kvforensics.cells import plain_columns
 from kvforensics.incident import load_incident
 from kvforensics.ingest import IngestRequest, ingest
@@ -190,3 +190,16 @@ def test_frames_end_where_row_groups_do(
     with ParquetRows(str(path)) as read:
         frames = list(read.frames(["n"], most))
     assert ([f.height for f in frames], pl.concat(frames).equals(frame)) == (rows, True)
+
+
+def test_a_long_reading_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log.parquet"
+    pl.DataFrame({"model": ["m"] * 9, "prompt_tokens": range(9), "started_at": [1788338472] * 9}).write_parquet(
+        path, row_group_size=3
+    )
+    monkeypatch.setattr(cutting, "GROUP_BYTES", 1)
+    told: list[tuple[int, int]] = []
+    request = IngestRequest((str(path),), load_incident("cloudflare-workers-ai-glm-5.3"), workers=1)
+    ingest(request, lambda done, total: told.append((done, total)))
+    size = path.stat().st_size
+    assert told == [(size // 3, size), (size * 2 // 3, size), (size, size), (size, size)]

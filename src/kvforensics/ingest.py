@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 import polars as pl
@@ -194,7 +195,7 @@ def _read(
     elif plan.container == "lines" and pool and not wide and (stream.compression or (plan.joins == "outermost" and large)):
         _read_blocks(state, setting, pool, workers, stream, step)
     elif plan.container == "parquet" and source.path:
-        _read_parquet(state, setting, pool, workers, stream, source.path)
+        _read_parquet(state, setting, pool, workers, stream, source.path, step)
     elif plan.container == "csv" and pool and plan.joins == "none" and (stream.compression or large):
         readable = Transcoded(stream, wide) if wide else stream
         run_pieces(state, csv_pieces(readable, setting, plan), pool, workers, lambda: step(stream.position_raw))
@@ -206,14 +207,18 @@ def _read(
 
 
 def _read_parquet(
-    state: SourceState, setting: Setting, pool: ProcessPoolExecutor | None, workers: int, stream: ByteStream, path: Path
-) -> None:
+    state: SourceState, setting: Setting, pool: ProcessPoolExecutor | None, workers: int, stream: ByteStream, path: Path,
+    step: Step,
+) -> None:  # fmt: skip
     """The stream is only digested, beside the reading of the rows."""
     plan, before = state.plan, state_at(path)
     if plan is None:  # pragma: no cover - the caller checked
         return
     closed = begin_beside(lambda: close_stream(state, stream))
-    run_pieces(state, parquet_pieces(str(path), setting, plan, workers), pool, workers, lambda: None)
+    pieces = list(parquet_pieces(str(path), setting, plan, workers))
+    size, done = state.source.size or 0, count(1)
+    # Pieces are alike, so that each is as much of the file.
+    run_pieces(state, iter(pieces), pool, workers, lambda: step(size * next(done) // len(pieces)))
     closed()
     if state_at(path) != before and "changed_while_read" not in state.problems:
         _note_change(state)
