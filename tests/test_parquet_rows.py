@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pyarrow as pa
@@ -203,3 +204,20 @@ def test_a_long_reading_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.M
     ingest(request, lambda done, total: told.append((done, total)))
     size = path.stat().st_size
     assert told == [(size // 3, size), (size * 2 // 3, size), (size, size), (size, size)]
+
+
+@pytest.mark.parametrize(("sizes", "lengths"), [
+    ([10] * 8, [2, 2, 2, 2]), ([10, 10, 11, 10, 10, 9], [2, 1, 2, 1]), ([90, 1, 1, 1], [1, 3]), ([1, 1, 1, 90], [3, 1]),
+    ([0, 0], [2]), ([-70, -70, 3], [3]), ([5], [1]), ([], [None]),
+])  # fmt: skip
+def test_row_groups_are_shared_out_evenly(
+    monkeypatch: pytest.MonkeyPatch, sizes: list[int], lengths: list[int | None]
+) -> None:
+    groups = SimpleNamespace(
+        num_row_groups=len(sizes), row_group=lambda i: SimpleNamespace(total_byte_size=sizes[i])
+    )  # fmt: skip
+    monkeypatch.setattr(cutting.pq, "read_metadata", lambda _: groups)
+    monkeypatch.setattr(cutting, "GROUP_BYTES", 20)
+    pieces = list(cutting.parquet_pieces("log", None, None, 2))  # type: ignore[arg-type]
+    assert [p.length or None for p in pieces] == lengths
+    assert [p.offset for p in pieces] == [sum(n or 0 for n in lengths[:i]) for i in range(len(lengths))]

@@ -56,7 +56,8 @@ def parquet_pieces(path: str, setting: Setting, plan: Plan, workers: int) -> Ite
     """Pieces of whole row groups, about as much for each worker; the file as one piece where its footer cannot be read."""
     try:
         footer = pq.read_metadata(path)
-        sizes = [footer.row_group(i).total_byte_size for i in range(footer.num_row_groups)]
+        # A damaged footer may say less than nothing.
+        sizes = [max(0, footer.row_group(i).total_byte_size) for i in range(footer.num_row_groups)]
     except (pa.ArrowException, OSError):
         sizes = []
     share = even_share(sum(sizes), GROUP_BYTES, workers)
