@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from kvforensics import clashes
 from kvforensics.clashes import FAILED, MORE, ON_MODEL, OVER, REPLAY, UNTOLD_REPLAY, clashing, lined
 from kvforensics.gather import gather
 from kvforensics.incident import load_incident
@@ -122,6 +123,7 @@ def test_the_ids_of_a_record_stay_together() -> None:
     assert lines(([1, 2], OVER), ([3], 0)).rows() == [(1, OVER), (2, OVER | MORE), (3, 0)]
 
 
+@pytest.mark.parametrize("held", [0, 1, 9])
 @pytest.mark.parametrize(
     ("records", "found"),
     [
@@ -136,6 +138,9 @@ def test_the_ids_of_a_record_stay_together() -> None:
         ([([1], FAILED), ([1, 2], ON_MODEL), ([2], REPLAY)], [1, 2]),
     ],
 )  # fmt: skip
-def test_a_clash_is_a_chain_from_one_kind_to_the_other(records: list[tuple[list[int], int]], found: list[int]) -> None:
+def test_a_clash_is_a_chain_from_one_kind_to_the_other(
+    monkeypatch: pytest.MonkeyPatch, records: list[tuple[list[int], int]], found: list[int], held: int
+) -> None:
+    monkeypatch.setattr(clashes, "_FEW", held)
     parts = [lines(*records[:2]), *(lines(r) for r in records[2:])]
     assert clashing(lambda: iter(parts)).to_list() == found

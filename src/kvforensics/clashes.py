@@ -29,6 +29,7 @@ OTHER = 0
 MORE = 128
 """Not the first id of its record."""
 PAIRS = ((OVER, ON_MODEL), (REPLAY, UNTOLD_REPLAY), (FAILED, OTHER))
+_FEW = 1 << 18
 NOTHING = pl.Series("id", [], dtype=pl.UInt64)
 NONE = pl.DataFrame({"id": NOTHING, "tag": pl.Series([], dtype=pl.UInt8)})
 Parts = Callable[[], Iterator[pl.DataFrame]]
@@ -66,19 +67,23 @@ def clashing(parts: Parts) -> pl.Series:
     `parts` gives the lines anew each time, in parts that end where a record ends.
     """
     counts = dict.fromkeys((MORE, *(t for pair in PAIRS for t in pair)), 0)
+    held: dict[int, list[pl.Series]] = {tag: [] for tag in counts}
     for part in parts():
         for tag in counts:
-            counts[tag] += int(tagged(part, tag).sum())
+            here = tagged(part, tag)
+            counts[tag] += int(here.sum())
+            # Few are held, so that they need not be read again.
+            held[tag] = [*held[tag], part["id"].filter(here)] if counts[tag] <= _FEW else []
     # Without a second id of a record no chain goes on.
     chained = _chained if counts[MORE] else _alone
     pairs = [sorted(pair, key=counts.__getitem__) for pair in PAIRS if all(counts[t] for t in pair)]
-    found = [_between(parts, few, many, chained) for few, many in pairs]
+    found = [_between(parts, held[few], few, many, chained) for few, many in pairs]
     return pl.concat(found).unique().sort() if found else NOTHING
 
 
-def _between(parts: Parts, few: int, many: int, chained: Chained) -> pl.Series:
-    """The digests of all ids of the chains that have a record of both kinds."""
-    reached = chained(parts, pl.concat([part.filter(tagged(part, few))["id"] for part in parts()]))
+def _between(parts: Parts, held: Sequence[pl.Series], few: int, many: int, chained: Chained) -> pl.Series:
+    """The digests of all ids of the chains that have a record of both kinds; `held` are those of the few, if they are."""
+    reached = chained(parts, pl.concat(held or [part.filter(tagged(part, few))["id"] for part in parts()]))
     met = [hit.filter(tagged(hit, many))["id"] for hit in (among(part, reached) for part in parts())]
     return chained(parts, pl.concat(met))
 
