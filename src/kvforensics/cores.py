@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
 
@@ -61,9 +61,15 @@ def _ahead(
             waiting.append(pool.submit(scan_apart, piece, folder))
             # Each that waits is held in memory, here and on its way.
             if len(waiting) > workers + 1:
-                yield waiting.popleft().result()
+                yield _first(waiting)
         while waiting:
-            yield waiting.popleft().result()
+            yield _first(waiting)
     finally:
-        for future in waiting:
-            future.cancel()
+        # What runs already may still write to the folder, so that nobody may put it away before.
+        wait([future for future in waiting if not future.cancel()])
+
+
+def _first(waiting: deque[Future[Scanned]]) -> Scanned:
+    result = waiting[0].result()
+    waiting.popleft()
+    return result

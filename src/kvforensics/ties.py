@@ -44,7 +44,7 @@ def id_digests(texts: pl.Series) -> pl.Series:
 
 
 def _may_be_none(texts: pl.Series) -> pl.Series:
-    """The places of texts that may stand for no id: they are short, or not behind noughts alone in order."""
+    """The places of texts that may stand for no id: they are short, or come no later in order than so many noughts."""
     lengths = texts.str.len_bytes()
     longest = int(lengths.max() or 0)  # type: ignore[arg-type]
     last = "0" * longest if longest <= _LONGEST_NOUGHTS else "1"
