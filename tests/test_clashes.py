@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from kvforensics import clashes
-from kvforensics.clashes import FAILED, MORE, ON_MODEL, OVER, REPLAY, UNTOLD_REPLAY, clashing, lined
+from kvforensics.clashes import FAILED, KEPT, MORE, NOTHING, ON_MODEL, OVER, REPLAY, UNTOLD_REPLAY, lined, tied
 from kvforensics.gather import gather
 from kvforensics.incident import load_incident
 from kvforensics.ingest import IngestRequest, ingest
@@ -143,4 +143,14 @@ def test_a_clash_is_a_chain_from_one_kind_to_the_other(
 ) -> None:
     monkeypatch.setattr(clashes, "_FEW", held)
     parts = [lines(*records[:2]), *(lines(r) for r in records[2:])]
-    assert clashing(lambda: iter(parts)).to_list() == found
+    assert tied(lambda: iter(parts), NOTHING).to_list() == found
+
+
+@pytest.mark.parametrize("held", [0, 9])
+def test_what_has_a_seed_comes_back_beside_what_clashes(monkeypatch: pytest.MonkeyPatch, held: int) -> None:
+    monkeypatch.setattr(clashes, "_FEW", held)
+    parts = [lines(([1], OVER), ([2], 0), ([3], KEPT), ([4], 0)), lines(([1], ON_MODEL), ([5], FAILED), ([7], FAILED))]
+    seeds = pl.Series([2, 3, 7, 9], dtype=pl.UInt64)
+    assert tied(lambda: iter(parts), seeds).to_list() == [1, 2, 7]
+    assert tied(lambda: iter([*parts, lines(([5, 6], 0))]), seeds).to_list() == [1, 2, 5, 6, 7]
+    assert tied(lambda: iter(parts), NOTHING).to_list() == [1]

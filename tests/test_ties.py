@@ -55,8 +55,8 @@ def test_what_workers_stored_is_left_out_as_if_it_were_handed_over(tmp_path: Pat
             held.add(part)
             mixed.add(stored(part, tmp_path) if n % 2 else part)
         for left_out in (held, mixed):
-            assert left_out.among(wanted).to_list() == [2, 3, 4]
-            assert left_out.clashing().to_list() == [1]
+            assert left_out.tied(wanted).to_list() == [1, 2, 3, 4]
+            assert left_out.tied(NOTHING).to_list() == [1]
         assert len(list(tmp_path.iterdir())) == 2
     assert not list(tmp_path.iterdir())
 

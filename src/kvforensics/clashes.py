@@ -61,31 +61,41 @@ def among(lines: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
     return lines.join(pl.DataFrame({"id": ids}), on="id", how="semi")
 
 
-def clashing(parts: Parts) -> pl.Series:
-    """The digests of the ids of all records that a chain of shared ids ties to a clash.
+def tied(parts: Parts, seeds: pl.Series) -> pl.Series:
+    """The digests of ids of records that are wanted: they have one of the seeds, or a chain of shared ids ties them to a clash.
 
     `parts` gives the lines anew each time, in parts that end where a record ends.
     """
+    counts, held = _counted(parts)
+    # Without a second id of a record no chain goes on.
+    chained = _chained if counts[MORE] else _alone
+    pairs = [sorted(pair, key=counts.__getitem__) for pair in PAIRS if all(counts[t] for t in pair)]
+    near_few = [
+        chained(parts, pl.concat(held[few] or [part.filter(tagged(part, few))["id"] for part in parts()])) for few, _ in pairs
+    ]
+    near = pl.concat([seeds, *near_few]).unique()
+    found = [NOTHING]
+    met: list[list[pl.Series]] = [[NOTHING] for _ in pairs]
+    for part in parts() if len(near) else ():
+        lines = among(part, near)
+        hit = among(lines, seeds)
+        found.append(hit.filter(~tagged(hit, KEPT))["id"])
+        for (_, many), few_ids, ids in zip(pairs, near_few, met, strict=True):
+            hit = among(lines, few_ids)
+            ids.append(hit.filter(tagged(hit, many))["id"])
+    return pl.concat([*found, *(chained(parts, pl.concat(ids)) for ids in met)]).unique().sort()
+
+
+def _counted(parts: Parts) -> tuple[dict[int, int], dict[int, list[pl.Series]]]:
+    """How many lines have each tag, and the digests of those of which there are few, so that they need not be read again."""
     counts = dict.fromkeys((MORE, *(t for pair in PAIRS for t in pair)), 0)
     held: dict[int, list[pl.Series]] = {tag: [] for tag in counts}
     for part in parts():
         for tag in counts:
             here = tagged(part, tag)
             counts[tag] += int(here.sum())
-            # Few are held, so that they need not be read again.
             held[tag] = [*held[tag], part["id"].filter(here)] if counts[tag] <= _FEW else []
-    # Without a second id of a record no chain goes on.
-    chained = _chained if counts[MORE] else _alone
-    pairs = [sorted(pair, key=counts.__getitem__) for pair in PAIRS if all(counts[t] for t in pair)]
-    found = [_between(parts, held[few], few, many, chained) for few, many in pairs]
-    return pl.concat(found).unique().sort() if found else NOTHING
-
-
-def _between(parts: Parts, held: Sequence[pl.Series], few: int, many: int, chained: Chained) -> pl.Series:
-    """The digests of all ids of the chains that have a record of both kinds; `held` are those of the few, if they are."""
-    reached = chained(parts, pl.concat(held or [part.filter(tagged(part, few))["id"] for part in parts()]))
-    met = [hit.filter(tagged(hit, many))["id"] for hit in (among(part, reached) for part in parts())]
-    return chained(parts, pl.concat(met))
+    return counts, held
 
 
 def _alone(_: Parts, start: pl.Series) -> pl.Series:

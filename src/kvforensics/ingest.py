@@ -90,7 +90,7 @@ def ingest(request: IngestRequest, progress: Progress | None = None) -> Ingested
         with LeftOut(request.spool) as left_out:
             ingested = _read_all(found, request, progress, left_out, spool, _kept(request, found, wanted))
             seeds = seed_ids(ingested.records, is_settled(request.incident), wanted)
-            more = pl.concat([left_out.among(seeds), left_out.clashing()]).unique().sort()
+            more = left_out.tied(seeds)
             more = more.filter(~more.is_in(wanted.implode()))
         if more.is_empty():
             return ingested

@@ -17,7 +17,7 @@ from typing import Self
 import polars as pl
 import pyarrow as pa
 
-from kvforensics.clashes import KEPT, NONE, NOTHING, among, clashing, tagged
+from kvforensics.clashes import NONE, tied
 
 _NO_ID = r"^(?:[-0]+|null|none|nil|undefined|n/a|unknown)?$"
 """What a log writes where it has no id; query 201 leaves out the same texts."""
@@ -27,6 +27,7 @@ _LONGEST_NOUGHTS = 1024
 _SCHEMA = pa.schema([("id", pa.uint64()), ("tag", pa.uint8())])
 _PART = 1 << 20
 """So many ids are looked at together."""
+_MAPPED_BYTES = 64 << 20
 _SEED_COLUMNS = [
     "model_match", "prompt_tokens_min", "prompt_tokens_max", "from_cache", "record_id", "replay_of", "ids",
 ]  # fmt: skip
@@ -81,8 +82,9 @@ def _table(lines: pl.DataFrame) -> pa.Table:
 
 
 def _read(path: Path) -> Iterator[pl.DataFrame]:
-    # Not mapped, so that what was read does not stay.
-    with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as stream:
+    # What is mapped stays until the end of the file, so a large one is not.
+    opened = pa.memory_map if path.stat().st_size <= _MAPPED_BYTES else pa.OSFile
+    with opened(str(path)) as file, pa.ipc.open_stream(file) as stream:
         for batch in stream:
             yield pl.DataFrame(pl.from_arrow(batch))
 
@@ -117,16 +119,9 @@ class LeftOut:
             self.add(lines)
         other._held.clear()
 
-    def among(self, digests: pl.Series) -> pl.Series:
-        """Those of the digests that were left out."""
-        if digests.is_empty():
-            return NOTHING
-        shared = (among(part, digests) for part in self._parts())
-        return pl.concat([NOTHING, *(part.filter(~tagged(part, KEPT))["id"] for part in shared)]).unique().sort()
-
-    def clashing(self) -> pl.Series:
-        """Those of records that contradict each other, and of all that are tied to them."""
-        return clashing(self._parts)
+    def tied(self, seeds: pl.Series) -> pl.Series:
+        """The digests of what has to come back: it has one of the seeds, or is tied to records that contradict each other."""
+        return tied(self._parts, seeds)
 
     def _parts(self) -> Iterator[pl.DataFrame]:
         waiting, size = [NONE], 0

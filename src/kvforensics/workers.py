@@ -1,7 +1,7 @@
 """Which processes do the reading?
 
-Every worker is a child of a small server process that has the reading modules loaded. The server can be started before
-the main process loads its own modules, so that both get ready at the same time.
+Every worker begins with the reading modules loaded. It is a copy of the main process where that has loaded these and run
+nothing of them yet; otherwise a child of a small server process, which loads them once more.
 """
 
 from __future__ import annotations
@@ -11,20 +11,28 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
+from importlib import import_module
+from itertools import accumulate, islice
 from multiprocessing import get_context
 from multiprocessing.context import BaseContext
 from pathlib import Path
 
 PARALLEL_FROM = 24 << 20
 """Bytes of evidence below which several processes cost more than they save."""
-_MODULES = ["kvforensics.worker_server"]
+_READING = "kvforensics.piece"
+_SERVER = "kvforensics.worker_server"
+_THREADED = ("polars", "pyarrow", "duckdb")
+"""Libraries that start threads of their own once they are used, which a copy of a process does not have."""
+_MOST_FILES = 4096
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _KEPT_BYTES = 128 << 20
 _BLOCK_BYTES = 32 << 20
 """The most that glibc takes for it."""
+_ready: dict[int, ProcessPoolExecutor] = {}
 
 
 def count(workers: int) -> int:
@@ -35,42 +43,60 @@ def count(workers: int) -> int:
 
 
 def pool(workers: int) -> ProcessPoolExecutor:
-    """A pool of so many processes."""
-    return ProcessPoolExecutor(workers, mp_context=_context(), initializer=_begin)
+    """A pool of so many processes, which may have been got ready before."""
+    return _ready.pop(workers, None) or ProcessPoolExecutor(workers, mp_context=_context(), initializer=_begin)
 
 
 def get_ready(paths: Iterable[str], workers: int) -> None:
-    """Start the server early where the evidence is large enough to need it. Never fails: the pool would start it too."""
-    if count(workers) < 2 or sys.platform == "win32" or not _is_large(paths):
-        return
-    context = _context()
-    with suppress(OSError):
-        from multiprocessing.forkserver import ensure_running
+    """Load the reading modules and copy this process for each worker, where the evidence is large enough to need several.
 
-        if context.get_start_method() == "forkserver":
-            ensure_running()
+    Does nothing where a copy might not work: nothing of `_THREADED` may have been loaded before. Other systems than Linux
+    have libraries of their own that no copy may use.
+    """
+    workers = count(workers)
+    untouched = threading.active_count() == 1 and sys.modules.keys().isdisjoint(_THREADED)
+    if workers < 2 or sys.platform != "linux" or not untouched or not _is_large(paths):
+        return
+    _bound_threads()
+    import_module(_READING)
+    _ready[workers] = ProcessPoolExecutor(workers, mp_context=get_context("fork"), initializer=_begin)
+    # With the first task all of them start, before the pool has a thread.
+    _ready[workers].submit(int)
 
 
 def _is_large(paths: Iterable[str]) -> bool:
-    total = 0
+    return any(total >= PARALLEL_FROM for total in accumulate(islice(_sizes(paths), _MOST_FILES)))
+
+
+def _sizes(paths: Iterable[str]) -> Iterator[int]:
     for path in paths:
         with suppress(OSError, ValueError):
-            total += Path(path).stat().st_size
-    return total >= PARALLEL_FROM
+            yield Path(path).stat().st_size
+        for folder, _, names in os.walk(path):
+            for name in names:
+                with suppress(OSError):
+                    yield Path(folder, name).stat().st_size
 
 
 def _context() -> BaseContext:
-    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    _bound_threads()
     context = get_context("spawn" if sys.platform == "win32" else "forkserver")
     if sys.platform != "win32":
-        context.set_forkserver_preload(_MODULES)
+        context.set_forkserver_preload([_SERVER])
     return context
+
+
+def _bound_threads() -> None:
+    """Each worker has a core; what more threads would do in it costs the others theirs."""
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 
 def _begin() -> None:
     """Ctrl-C is for the main process; it ends the workers. What is loaded stays, so that nobody need look for garbage in it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     gc.freeze()
+    gc.enable()
     _keep_pages()
 
 

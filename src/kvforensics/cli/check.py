@@ -60,9 +60,9 @@ def command(**given: Any) -> int:
         raise UsageError("is about two logs", where="--assume-independent", advice="name them with --two-sources GLOB,GLOB")
     choices = {key: tuple(choice(text) for text in given[key]) for key in ("timezone", "formats")}
     memory = parse_size(given["memory"]) if given["memory"] else None
-    get_ready(given["paths"], given["workers"] or 0)
 
     with loading():
+        get_ready(given["paths"], given["workers"] or 0)
         from kvforensics.case import Case, CheckOptions, RunFacts
         from kvforensics.cli.progress import shown
         from kvforensics.escape import terminal
