@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kvforensics.custody import Handling, extended, head, read_chain, utc
 from kvforensics.errors import EvidenceError, UsageError

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pyarrow as pa
+from msgspec.structs import replace
 
 from kvforensics.coverage import Coverage, LogJudgement
 from kvforensics.gather import Ingested

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kvforensics import ingest as reading
 from kvforensics.formats.envoy_text import FORMAT as ENVOY

@@ -10,8 +10,9 @@ import csv
 import hashlib
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from kvforensics.errors import UsageError
 from kvforensics.strict_toml import read_toml
@@ -22,8 +23,7 @@ KINDS = ("account", "key", "user")
 MAX_BYTES = 64 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Aliases:
+class Aliases(Struct, frozen=True):
     """An alias file. `entries` are (kind, value, tenant) without repeats; `name` is the file's own name."""
 
     name: str

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kvforensics.aggregates import bounded
 from kvforensics.alias import Aliases
@@ -25,8 +27,7 @@ from kvforensics.sums import SumBounds
 from kvforensics.verdict import Verdict, decide
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """What is asked of the records. `whole` is whether all records on the model were kept."""
 
     incident: Incident
@@ -37,8 +38,7 @@ class Question:
     whole: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
+class Reach(Struct, frozen=True):
     """The logs with the rates that somebody stated, what sums prove, the times that they clear, and what all of it covers."""
 
     logs: tuple[LogCoverage, ...]
@@ -47,8 +47,7 @@ class Reach:
     coverage: Coverage
 
 
-@dataclass(frozen=True, slots=True)
-class Appraisal:
+class Appraisal(Struct, frozen=True):
     """The answer; `estimate` is the object of the summary."""
 
     coverage: Coverage

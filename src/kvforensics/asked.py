@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 Path = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """Paths, made ready.
 
     `slots`: paths and units; `signature`: alternatives of (path, wanted); `framing`: (path, unit, value). `opened` are the

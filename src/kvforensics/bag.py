@@ -13,8 +13,9 @@ import os
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from kvforensics.errors import EvidenceError
 from kvforensics.escape import terminal
@@ -33,8 +34,7 @@ _TAG_MANIFESTS = tuple(f"tagmanifest-{a}.txt" for a in ALGORITHMS)
 _REQUIRED = ("bagit.txt", "bag-info.txt", *_MANIFESTS)
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """Something that is not as it should be: where, and what."""
 
     where: str

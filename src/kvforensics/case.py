@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kvforensics import __version__, catalog, finding
 from kvforensics.alias import Aliases, load_aliases
@@ -44,8 +45,7 @@ Chosen = tuple[tuple[str | None, str], ...]
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class CheckOptions:
+class CheckOptions(Struct, frozen=True):
     """What the analyst asked for. `memory_bytes` bounds the queries; `workers` 0 is one process for each core."""
 
     paths: tuple[str, ...]
@@ -66,8 +66,7 @@ class CheckOptions:
     sizing: SizingOptions = field(default_factory=SizingOptions)
 
 
-@dataclass(frozen=True, slots=True)
-class RunFacts:
+class RunFacts(Struct, frozen=True):
     """What differs from run to run and so stays outside every digest. `duration_s` is in seconds."""
 
     duration_s: float
@@ -75,8 +74,7 @@ class RunFacts:
     workers: int
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(Struct, frozen=True):
     """The summary, all findings in total order, the first few as documents (most serious first), and the exit status."""
 
     summary: dict[str, Any]
@@ -88,8 +86,7 @@ class CheckResult:
     incident: Incident
 
 
-@dataclass(frozen=True, slots=True)
-class _Checked:
+class _Checked(Struct, frozen=True):
     options: CheckOptions
     incident: Incident
     exclusions: tuple[ExclusionSet, ...]
@@ -100,8 +97,7 @@ class _Checked:
     result: CheckResult
 
 
-@dataclass(slots=True)
-class Case:
+class Case(Struct):
     """One case. Use it as a context manager: it owns the folder in which the stages put what does not fit in memory."""
 
     _spool: tempfile.TemporaryDirectory[str] = field(

@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+
+from msgspec import Struct
 
 from kvforensics.errors import KvForensicsError
 
@@ -24,8 +25,7 @@ _PARAMETER = re.compile(r"\$([a-z_]+)")
 _STEM = re.compile(r"[0-9]{3}_[a-z_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """One query file. `parameters` are the names it binds, `digest` is the SHA-256 of the file, `data` the file itself."""
 
     stem: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
+from msgspec import Struct
 
 from kvforensics.masks import Mask, some
 from kvforensics.paths import fold, text_of
@@ -29,8 +29,7 @@ COUNTS = ("prompt", "cache_read", "cache_write", "completion", "total", "request
 _FITTING = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """Where a path leads in a table: a column (None for none), whether it goes on inside, and what to look for there."""
 
     column: str | None

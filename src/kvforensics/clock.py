@@ -17,10 +17,11 @@ microseconds since 1970-01-01T00:00:00Z, both ends inclusive; what a text leaves
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Final
 
 import polars as pl
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kvforensics.clock_columns import Decoded, decode
 from kvforensics.clock_text import DAY, DAY_OR_MONTH, HOUR, MINUTE, UNKNOWN_ZONE_NAME, UNREADABLE, Told, read_text
@@ -37,8 +38,7 @@ _MINUTE_TEXT: Final = 16
 _SCHEMA: Final = {"earliest": pl.Int64, "latest": pl.Int64, "basis": pl.String, "problem": pl.String}
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """The interval that a time covers (inclusive microseconds), its basis, and the code of what kept it from being read."""
 
     earliest: int | None

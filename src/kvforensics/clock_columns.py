@@ -8,10 +8,10 @@ layout does not read whole (or whose year is outside 2000 to 2099) is left to it
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import polars as pl
+from msgspec import Struct
 
 from kvforensics.clock_text import AMBIGUOUS, LARGEST_EPOCH, MONTHS, SECOND, SMALLEST_EPOCH
 
@@ -22,8 +22,7 @@ _DAYS_TO_2000: Final = 10_957
 _MONTH_CODES: Final = {int.from_bytes(m.title().encode(), "big"): i for m, i in MONTHS.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(Struct, frozen=True):
     """Rows of one layout. `frame` has `row`, `local` and, where `offset` is True, `offset`; all in microseconds.
 
     `offset` False is a time without an offset, None is an epoch.

@@ -21,10 +21,12 @@ Choices that a reader may want to know:
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 SECOND: Final = 1_000_000
 MINUTE: Final = 60 * SECOND
@@ -100,8 +102,7 @@ _PATTERNS: Final = tuple(
 _NUMBER: Final = re.compile(r"(-?)([0-9]{1,40})(?:\.([0-9]{1,40}))?(?:[eE]([+-]?[0-9]{1,2}))?")
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """What a text says: a time on its own clock, the offset of that clock if told, and how wide the time is.
 
     `kind` is "clock", "date" or "epoch" (`offset` is 0 for epochs); all times in microseconds. `leap` marks a second 60,

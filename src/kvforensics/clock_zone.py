@@ -6,7 +6,6 @@ everywhere. Times and offsets are integers in microseconds; offsets count east o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from functools import lru_cache
@@ -14,6 +13,8 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Final, Literal
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from kvforensics.clock_text import DAY, SECOND
 from kvforensics.errors import UsageError
@@ -101,8 +102,7 @@ def day_bounds(midnight: int, name: str) -> tuple[int, int]:
     return midnight - east, midnight - west + DAY - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """Local times from `start` on, until the next stretch, and how they read."""
 
     start: int

@@ -5,8 +5,9 @@ The values of the summary: answers, tenants, what rules took out, and what is ou
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 
 class Settled(NamedTuple):
@@ -17,8 +18,7 @@ class Settled(NamedTuple):
     served: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseCounts:
+class ResponseCounts(Struct, frozen=True):
     """Answers. `upper` is None where a sampled source leaves no bound."""
 
     affected: int
@@ -27,8 +27,7 @@ class ResponseCounts:
     upper: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class TenantCounts:
+class TenantCounts(Struct, frozen=True):
     """Tenants; `possible` are those not affected already, `unknown_records` the flagged answers that name none."""
 
     affected: int
@@ -38,8 +37,7 @@ class TenantCounts:
     unknown_records: int
 
 
-@dataclass(frozen=True, slots=True)
-class RuleCount:
+class RuleCount(Struct, frozen=True):
     """What one exclusion rule matched; `overlaps` are other rules with the number of records that both match."""
 
     rule_id: str
@@ -49,8 +47,7 @@ class RuleCount:
     overlaps: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ExcludedCounts:
+class ExcludedCounts(Struct, frozen=True):
     """What exclusion rules took out, and each rule by itself in the order of the files."""
 
     records: int
@@ -58,8 +55,7 @@ class ExcludedCounts:
     by_rule: tuple[RuleCount, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OutsideCounts:
+class OutsideCounts(Struct, frozen=True):
     """Records outside, by the first part that is FALSE."""
 
     on_model: int
@@ -73,8 +69,7 @@ class OutsideCounts:
         return self.on_model + self.in_window + self.over_threshold + self.served
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """Everything that is counted. The dispositions add up to `records`, which includes what the reader dropped."""
 
     responses: ResponseCounts

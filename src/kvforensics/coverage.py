@@ -7,10 +7,10 @@ after its end, is never silent for too long in between, and would have kept a re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import polars as pl
 import pyarrow as pa
+from msgspec import Struct
 
 from kvforensics.spans import intersect, subtract, union
 
@@ -18,8 +18,7 @@ MINUTE_US = 60_000_000
 Gap = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class LogCoverage:
+class LogCoverage(Struct, frozen=True):
     """What was seen of one log.
 
     `minutes` are the minutes since 1970 in which it has a record of any kind, sorted, without repeats; `first_us` and
@@ -43,8 +42,7 @@ class LogCoverage:
         return self.rejected * 100 > self.lines
 
 
-@dataclass(frozen=True, slots=True)
-class LogJudgement:
+class LogJudgement(Struct, frozen=True):
     """What one log covers, and if not the window, why.
 
     Shortcomings are `no_records_before`, `no_records_after`, `silence`, `sampled`, `too_many_rejects`, `blind:CODE`. Gaps are
@@ -59,8 +57,7 @@ class LogJudgement:
     shortcomings: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """All logs together.
 
     `gaps` are the times of the window that no log covers; `assumed` says that completeness is the user's word; `unbounded`

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 import polars as pl
+from msgspec import Struct
 
 from kvforensics.framing import MAX_LINE, UTF8_BOM, newline_of
 
@@ -26,8 +26,7 @@ _MARK = b"\x01"
 NULL_MARK = rb"\N"
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Struct, frozen=True):
     """How a delimited text is written. `columns` are the header's names, or `column_1` and so on without a header."""
 
     delimiter: bytes = b","

@@ -10,9 +10,11 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from kvforensics.errors import EvidenceError, UsageError
 
@@ -24,8 +26,7 @@ _KEYS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Handling:
+class Handling(Struct, frozen=True):
     """What a person says of one handling; None is *not said*. `time_utc` is RFC 3339 in UTC."""
 
     actor: str

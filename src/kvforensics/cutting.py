@@ -7,11 +7,11 @@ before it but the offset of its first byte; whoever puts them together counts th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec.structs import replace
 
 from kvforensics.framing import Block, Readable, line_ranges
 from kvforensics.framing_csv import csv_blocks

@@ -7,16 +7,15 @@ broken field (NaN, a huge integer, a stray byte) does not cost the record, and a
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 _decode = msgspec.json.Decoder().decode
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(Struct, frozen=True):
     """A value with the reasons why parts of it are unknown, or no value and the reason of the reject."""
 
     value: Any = None

@@ -10,8 +10,9 @@ import io
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from kvforensics.decode import decode_unit
 from kvforensics.envelope import ELEMENT

@@ -7,8 +7,9 @@ record, or else by format and id of the record. What is left is new or gone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kvforensics.case_reader import StoredCase
 from kvforensics.finding import KEYS
@@ -19,8 +20,7 @@ _PLACE = frozenset({"finding_id", "source", "line", "byte_offset", "duplicate_of
 _NOT_COUNTED = frozenset({"inputs", "warnings", "schema", "estimate"})
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """Something that went into a run and is another in the other: kind, name, and `added`, `removed` or `changed`."""
 
     kind: str
@@ -28,8 +28,7 @@ class Cause:
     change: str
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """One finding, where it lies and what it was."""
 
     finding_id: str
@@ -38,16 +37,14 @@ class Place:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """A finding of both runs that says something else now: field, before, after."""
 
     place: Place
     fields: tuple[tuple[str, Any, Any], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """Everything that differs; numbers as (path in the summary, before, after)."""
 
     causes: tuple[Cause, ...]

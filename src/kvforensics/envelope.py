@@ -7,14 +7,14 @@ An envelope path is a dotted list of keys; `*` is any key and `[]` every element
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 ELEMENT = "[]"
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """One element. `ordinal` is 1-based over units, rejects and framing of the stream, `offset` in decompressed bytes."""
 
     data: bytes
@@ -25,8 +25,7 @@ class Unit:
     """For each enclosing object, outermost first, a JSON object of its members before the unit (up to 64 KiB)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reject:
+class Reject(Struct, frozen=True):
     """A stretch that is no unit: `syntax`, `truncated`, `too_deep` or `oversize`. `data` is the start of it."""
 
     ordinal: int
@@ -36,8 +35,7 @@ class Reject:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Framing:
+class Framing(Struct, frozen=True):
     """Text before the first document, such as a banner."""
 
     ordinal: int

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kvforensics.binomial import MAX_TOTAL, first_from, largest_total, smallest_total
 
@@ -25,8 +26,7 @@ Z = 1.959963984540054
 """The 97.5 % point of the normal distribution, for intervals that only an approximation gives."""
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(Struct, frozen=True):
     """One number, and how it came about.
 
     `lower` and `upper` are its bounds; None is *no bound*. `method` and `assumption` are sentences for the reader,
@@ -41,8 +41,7 @@ class Number:
     estimated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Stratum:
+class Stratum(Struct, frozen=True):
     """What was seen of a part of the traffic that was logged at one rate: `sure` for certain, `flagged` at the most."""
 
     rate: float
@@ -50,8 +49,7 @@ class Stratum:
     flagged: int
 
 
-@dataclass(frozen=True, slots=True)
-class Total:
+class Total(Struct, frozen=True):
     """A total behind a sample: Horvitz-Thompson `value`, and the ends of its interval."""
 
     value: float

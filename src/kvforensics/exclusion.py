@@ -11,8 +11,9 @@ import ipaddress
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from kvforensics.errors import UsageError
 from kvforensics.strict_toml import Table, read_toml
@@ -28,8 +29,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-@dataclass(frozen=True, slots=True)
-class ExclusionRule:
+class ExclusionRule(Struct, frozen=True):
     """One rule.
 
     All matchers must hold; a matcher holds if one of its values does. Validity is half-open, in microseconds since 1970 in
@@ -49,8 +49,7 @@ class ExclusionRule:
         return next((values for name, values in self.matchers if name == field), ())
 
 
-@dataclass(frozen=True, slots=True)
-class ExclusionSet:
+class ExclusionSet(Struct, frozen=True):
     """The rules of one file.
 
     `name` is the file's own name; `lists` holds name and SHA-256 of each `@file` it reads. `contents` are the bytes of all

@@ -10,11 +10,11 @@ from __future__ import annotations
 import codecs
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
 import polars as pl
+from msgspec import Struct
 
 BLOCK_SIZE = 4 << 20
 MAX_LINE = 256 << 20
@@ -35,8 +35,7 @@ class Readable(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """Whole lines. `first_line` is 1-based, `offset` in bytes of the decompressed stream."""
 
     data: bytes
@@ -69,8 +68,7 @@ class Block:
         return lines
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(Struct, frozen=True):
     """A part of a plain file that begins at a line start and ends after a line end."""
 
     offset: int

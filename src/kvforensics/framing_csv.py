@@ -11,10 +11,10 @@ of cells; where it has not, or a quoted cell exceeds `MAX_QUOTED` or the file, i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import accumulate
 
 import polars as pl
+from msgspec import Struct
 
 from kvforensics.csv_rows import (
     Dialect,
@@ -38,8 +38,7 @@ SAMPLE_BYTES = 1 << 16
 Quick = Callable[[bytes], tuple[pl.DataFrame, pl.Series] | None]
 
 
-@dataclass(frozen=True, slots=True)
-class RowReject:
+class RowReject(Struct, frozen=True):
     """A row that is no record. `data` is the start of it."""
 
     line: int
@@ -49,8 +48,7 @@ class RowReject:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """The rows of a block: `frame` has one text column a cell, the other lists go with it row by row.
 
     `height + len(rejects) + blank + framing` is the number of lines of the block.

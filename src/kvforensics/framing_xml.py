@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree as ET
+
+from msgspec import Struct
 
 from kvforensics.envelope import Reject
 from kvforensics.framing import EXCERPT, Readable
@@ -27,8 +28,7 @@ _PREVIEW = re.compile(rb"\bpreview\s*=\s*[\"'](?:1|true)[\"']")
 _CLOSING = b"</result>"
 
 
-@dataclass(frozen=True, slots=True)
-class _Tag:
+class _Tag(Struct, frozen=True):
     start: int
     end: int
     name: bytes
@@ -37,8 +37,7 @@ class _Tag:
     empty: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """One result: its fields and its bytes. `ordinal` is 1-based over results and rejects."""
 
     value: dict[str, Any]

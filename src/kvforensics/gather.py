@@ -6,11 +6,12 @@ Adds what the scanners found to the ledger of each source, gives every record it
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kvforensics.bucket import joined
 from kvforensics.child_status import add_statuses
@@ -35,8 +36,7 @@ _SAMPLED_SPOTS = ("sampled", "sample_rate", "sampling")
 _LEFT_OUT = ("off_model_dropped", *(f"settled_{part}" for part in Settled._fields))
 
 
-@dataclass(frozen=True, slots=True)
-class Ingested:
+class Ingested(Struct, frozen=True):
     """Everything that the later stages need."""
 
     inputs: tuple[InputReport, ...]
@@ -65,8 +65,7 @@ class Ingested:
             yield from self.spool.rejects.of(report.source)
 
 
-@dataclass(slots=True)
-class SourceState:
+class SourceState(Struct):
     """A source while it is being read."""
 
     source: Source

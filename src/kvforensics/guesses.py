@@ -6,7 +6,8 @@ The first guess is how `check` would read the source. Each further one is what w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kvforensics.formats import all_formats
 from kvforensics.mapping import Mapping as MappingFile
@@ -20,8 +21,7 @@ ROUNDS = 3
 """How often the formats that were found are taken away to see what comes next."""
 
 
-@dataclass(frozen=True, slots=True)
-class Guess:
+class Guess(Struct, frozen=True):
     """One answer: `records` of the `sampled` ones are of the format. `wrappers` are the layers around it, outermost first."""
 
     format: str | None
@@ -35,8 +35,7 @@ class Guess:
     """The zone of times without an offset that the format's documentation or its mapping tells."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceGuesses:
+class SourceGuesses(Struct, frozen=True):
     """The ranked guesses for one source. `bytes` is its stored size, None where that is not known beforehand."""
 
     source: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+
+from msgspec import Struct
 
 from kvforensics.errors import UsageError
 from kvforensics.strict_toml import Table, read_toml
@@ -21,8 +22,7 @@ _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 
 
-@dataclass(frozen=True, slots=True)
-class NodeThreshold:
+class NodeThreshold(Struct, frozen=True):
     """The threshold that held on a node for a time, [since, until); None is an end that is open.
 
     `names` are what records may call the node: a name, an address, the name of its log.
@@ -35,8 +35,7 @@ class NodeThreshold:
     uncertain_from: int
 
 
-@dataclass(frozen=True, slots=True)
-class Incident:
+class Incident(Struct, frozen=True):
     """One incident file.
 
     `prompt_tokens_over` is exceeded strictly; from `uncertain_from` up to it nobody can say. `max_gap_us` is the longest

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
 import polars as pl
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kvforensics import workers as processes
 from kvforensics.beside import begin_beside
@@ -48,16 +49,14 @@ Progress = Callable[[int, int], None]
 Step = Callable[[int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Struct, frozen=True):
     """Which records are kept, and the ids whose records are wanted whole."""
 
     keep: Keep
     wanted: pl.Series
 
 
-@dataclass(frozen=True, slots=True)
-class IngestRequest:
+class IngestRequest(Struct, frozen=True):
     """What to read and how. `memory_bytes` bounds DuckDB, `spool` is a folder for temporary files."""
 
     paths: tuple[str, ...]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Container, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import polars as pl
+from msgspec import Struct, field
 
 from kvforensics.paths import MAX_DEPTH, MAX_NODES, embedded, fold
 from kvforensics.tokens import ALSO, more_counts
@@ -45,8 +45,7 @@ Told = tuple[set[int], set[str]]
 """The prompts that an object counts, and the providers that it names, with all that is in it."""
 
 
-@dataclass(slots=True)
-class InnerCalls:
+class InnerCalls(Struct):
     """What a record says of calls."""
 
     named: bool = False

@@ -7,10 +7,11 @@ queries; here is only the order, the loops that run until nothing changes, and t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kvforensics.alias import KINDS, Aliases
 from kvforensics.catalog import Query, Value, query
@@ -48,8 +49,7 @@ _AUDITS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """Findings in total order (every record that is not outside), counts, and warnings as (code, message).
 
     `findings` has the canonical columns, then `disposition`, the four parts, `excluded_by` and `duplicate_of`; `tenant` is that

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from kvforensics.decode import once
 from kvforensics.paths import compile_path, embedded, lookup, text_of
@@ -127,8 +127,7 @@ class Layer:
         return not (message[:1] == b"{" and message[-1:] == b"}" and type(embedded(_text(message))) is dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Signs:
+class Signs(Struct, frozen=True):
     """What an object must have to be in one of some layers: all of one alternative, as in the signature of a layer."""
 
     signature: Signature

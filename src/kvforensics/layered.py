@@ -6,11 +6,11 @@ Stands between the units of a piece and the scanner: peels, tells text from reco
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Protocol
 
 import polars as pl
+from msgspec import Struct
 
 from kvforensics.decode import decode_unit
 from kvforensics.framing import Block
@@ -60,8 +60,7 @@ class Ledger(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """Where a record was found, in what, and by which text format, where it is text."""
 
     place: Place

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from kvforensics.framing import Block
 from kvforensics.outline import MAX_PLACES, Place, UnlearnableError
@@ -37,8 +37,7 @@ Waiting = tuple[bytes, Near]
 Group = tuple[Reading | None, Sequence[int], Sequence[Any]]
 
 
-@dataclass(slots=True)
-class Rows:
+class Rows(Struct):
     """The rows of one block."""
 
     data: bytes

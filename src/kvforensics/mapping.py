@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from kvforensics.clock import check_zone
 from kvforensics.errors import UsageError
@@ -41,8 +42,7 @@ _OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Mapping:
+class Mapping(Struct, frozen=True):
     """A mapping file as read. `digest` is the SHA-256 of its bytes; `sources` are globs, empty for every source."""
 
     format: Format

@@ -9,7 +9,8 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kvforensics.spans import Span
 
@@ -25,16 +26,14 @@ _FIELD = re.compile(
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(Struct, frozen=True):
     """Names that should be there: `pattern` with `*` for the field that counts, and its missing values."""
 
     pattern: str
     missing: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Name:
+class _Name(Struct, frozen=True):
     whole: str
     fields: tuple[tuple[str, str], ...]
     spans: tuple[Span, ...]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import polars as pl
 import pyarrow as pa
+from msgspec import Struct
 
 from kvforensics.clock import read_instants
 from kvforensics.incident import Incident
@@ -35,8 +35,7 @@ RECORD_COLUMNS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(Struct, frozen=True):
     """Where the records of a raw batch are: parallel columns. `raw` may be empty where bytes do not exist (Parquet)."""
 
     lines: Sequence[int]

@@ -7,11 +7,11 @@ gone: a case keeps it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
+from msgspec import Struct
 
 from kvforensics.coverage import LogCoverage
 from kvforensics.silence import Presence
@@ -26,8 +26,7 @@ _KEPT = ("argument_index", "broken", "understood", "mentions_model_in_rejects", 
 Json = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class InputReport:
+class InputReport(Struct, frozen=True):
     """The ledger line of one source."""
 
     source: str
@@ -62,8 +61,7 @@ class InputReport:
     """Whether the format says that such a log can be a sample."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """An input with the minutes since 1970 in which it has a record of any kind, and its first and last instant."""
 
     report: InputReport

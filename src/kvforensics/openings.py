@@ -8,8 +8,9 @@ record of its own, of which only the arrival is known.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kvforensics.paths import compile_path, lookup, text_of
 
@@ -21,8 +22,7 @@ OPENING = "opening"
 _PLAIN = (str, int, float, bool)
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """A decoded unit and where it is; `data` is None where the bytes do not exist or are not kept."""
 
     value: Any

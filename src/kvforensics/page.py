@@ -6,7 +6,7 @@ knows what to escape. Counts stay numbers, digests and instants stay what they a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 LONGEST_QUOTE = 256
 """Characters of a stranger's text that a report shows; the exact value is in the JSON and in the case."""
@@ -16,8 +16,7 @@ SHORT_TABLE = 15
 """Rows up to which a table of details stands open."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quoted:
+class Quoted(Struct, frozen=True):
     """Text of strangers, not escaped yet. `cut` is how many characters were left out at its end.
 
     `sentence` is for words that the tool wrote into a case, which by now may be anybody's: they read as text, not as a name.
@@ -28,15 +27,13 @@ class Quoted:
     sentence: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(Struct, frozen=True):
     """A digest, a command, or a name that the tool made: shown in a fixed width and broken anywhere."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """A file beside the report; `text` says what it is."""
 
     text: str
@@ -62,30 +59,26 @@ def stored(text: str | None) -> Quoted | None:
     return Quoted(text[:LONGEST_QUOTE], max(0, len(text) - LONGEST_QUOTE), sentence=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(Struct, frozen=True):
     """One paragraph. `tone` is `plain`, `lead` (the answer) or `note`."""
 
     line: Line
     tone: str = "plain"
 
 
-@dataclass(frozen=True, slots=True)
-class Bullets:
+class Bullets(Struct, frozen=True):
     """A list without order."""
 
     lines: tuple[Line, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(Struct, frozen=True):
     """Words and what they mean."""
 
     pairs: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """One column. `key` names it for programs, `empty` is shown where a cell is None, `wide` gives it more room."""
 
     key: str
@@ -94,8 +87,7 @@ class Column:
     wide: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """A table whose first column names its rows.
 
     `sortable` is where a reader may want another order. `details` are for those who want to follow a number up: where they
@@ -129,16 +121,14 @@ def rest(count: int) -> str:
     return f"{count:,} more {'row is' if count == 1 else 'rows are'} in the HTML and JSON reports."
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(Struct, frozen=True):
     """Counts of one kind, one for each interval between two edges."""
 
     name: str
     counts: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TimeBars:
+class TimeBars(Struct, frozen=True):
     """Counts over time, one panel for each group of series. Instants are microseconds since 1970."""
 
     id: str
@@ -151,8 +141,7 @@ class TimeBars:
     events_us: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TokenBars:
+class TokenBars(Struct, frozen=True):
     """Counts over prompt tokens: the whole range, and close to the threshold."""
 
     id: str
@@ -164,8 +153,7 @@ class TokenBars:
     uncertain_from: int
 
 
-@dataclass(frozen=True, slots=True)
-class HeatMap:
+class HeatMap(Struct, frozen=True):
     """How busy each row is over time: the share of minutes with a record, 0 to 1, one cell for each interval."""
 
     id: str
@@ -182,8 +170,7 @@ class HeatMap:
 Chart = TimeBars | TokenBars | HeatMap
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """A chart with the same data as a table beside it."""
 
     chart: Chart
@@ -193,8 +180,7 @@ class Figure:
 Block = Paragraph | Bullets | Terms | Table | Figure
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """A part of the page. `id` is stable: links and programs use it."""
 
     id: str
@@ -207,8 +193,7 @@ class Section:
         return any(isinstance(block, Table) and len(block.columns) > UPRIGHT_COLUMNS for block in self.blocks)
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """All that is said. `kind` is `report`, `notice` or `worksheet`; `facts` are the lines under the title."""
 
     kind: str

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
+from msgspec import Struct, field
 
 from kvforensics.paths import text_of
 from kvforensics.reading import TIMES
@@ -18,8 +18,7 @@ SPANS = (*TIMES, "duration")
 _WHOLE = {int, type(None)}
 
 
-@dataclass(slots=True)
-class Passed:
+class Passed(Struct):
     """What was not looked at closely: times for the coverage, ids, and times and durations of the settled lines."""
 
     off_model: int = 0

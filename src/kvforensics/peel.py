@@ -7,9 +7,11 @@ decoded record, a line of text, or the reason why there is neither.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kvforensics.decode import decode_unit
 from kvforensics.envelope import Unit
@@ -47,8 +49,7 @@ class Kind(Enum):
     HELD = "held"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a line is, and its bytes: from the first piece to the last one, with what lies between."""
 
     line: int
@@ -56,8 +57,7 @@ class Place:
     raw: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Peeled:
+class Peeled(Struct, frozen=True):
     """What is inside. `reason` names a reject, `reasons` what of a record is unknown, `pieces` how many lines it took."""
 
     kind: Kind
@@ -75,8 +75,7 @@ class Peeled:
         return tuple(layer.wrapper.name for layer, _ in self.layers)
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A line of which pieces have come and pieces are missing."""
 
     place: Place

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from kvforensics.framing import Block
 from kvforensics.learned import Near, Waiting, placed
@@ -13,8 +13,7 @@ from kvforensics.learned import Near, Waiting, placed
 _LINE_END, _OPENING, _CLOSING = b"\n{}"
 
 
-@dataclass(frozen=True, slots=True)
-class Inner:
+class Inner(Struct, frozen=True):
     """Lines of JSON inside lines of the source."""
 
     data: bytes

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kvforensics.framing import Block, Part, Range, Readable, cut_block, line_blocks, read_range_blocks
 from kvforensics.framing_json import Reject, Unit, json_units
@@ -45,8 +46,7 @@ _TYPES = (
 EMPTY = pa.schema([(name, _TYPES[name]) for name in RECORD_COLUMNS]).empty_table()
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """A part of a source that one worker scans: a byte range, a block, some row groups, or the whole of it."""
 
     kind: str

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from kvforensics.framing_csv import Dialect
 from kvforensics.spec import Format
 from kvforensics.wrapper_spec import Wrapper
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """How to read one source: its container and the formats to try on each record, in the order in which they are tried."""
 
     container: str

@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Protocol
 
 import msgspec
+from msgspec import Struct
 
 from kvforensics.outline import Kind, Place, Steps, Use, Want
 from kvforensics.raw import ID_COLUMNS, Extractor, present
@@ -51,8 +51,7 @@ class Wrapping(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """One value of a row, and the unit that its path tells."""
 
     get: Get
@@ -60,8 +59,7 @@ class Field:
     keys: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """How rows of one pattern are read: for each slot the values that are not null, in the order in which they are tried."""
 
     format: Format

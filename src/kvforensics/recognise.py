@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kvforensics.decompress import ByteStream, open_stream
 from kvforensics.detect import HEAD_BYTES, LONG_HEAD_BYTES, ranked_plans
@@ -21,8 +22,7 @@ from kvforensics.spec import Format
 from kvforensics.wrappers import all_wrappers
 
 
-@dataclass(frozen=True, slots=True)
-class Recognised:
+class Recognised(Struct, frozen=True):
     """An open source with the plans for it, the best first. `head` is its beginning as UTF-8, whatever it is stored as."""
 
     stream: ByteStream

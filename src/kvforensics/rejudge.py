@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec import Struct
 
 from kvforensics import finding
 from kvforensics.alias import Aliases
@@ -35,8 +35,7 @@ from kvforensics.verdict import decide
 _LARGEST_QUERY = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Rejudged:
+class Rejudged(Struct, frozen=True):
     """What differs, and which queries of this version are not those of the case (it was then judged with its own).
 
     `not_sized` is why the estimate was not computed again, None where it was.

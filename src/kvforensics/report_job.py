@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from kvforensics.case_reader import StoredCase, open_case, read_as_told
 from kvforensics.engine.exposure_document import read_exposure
@@ -24,8 +25,7 @@ from kvforensics.telling.source_notice import source_sections
 from kvforensics.whole import refuse_taken, whole_folder
 
 
-@dataclass(frozen=True, slots=True)
-class ReportOptions:
+class ReportOptions(Struct, frozen=True):
     """What was asked for. `as_of` is RFC 3339 or None; at most one of `tenant` and `worksheet` is set.
 
     `exposure` is the name of a file that `whose --json` wrote, or None.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kvforensics.layer import is_fragment
 from kvforensics.layered import behind_text, looks_like
@@ -19,8 +21,7 @@ LEAST_TEXT = 3
 """Lines of text among records that are too many to be broken records."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """What was seen: (layers, format) and how often, format None where none fits; and lines of text of no known format."""
 
     seen: int

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kvforensics.errors import UsageError
 from kvforensics.estimate import Number, Stratum, chao1, none_seen, total, totals
@@ -16,16 +17,14 @@ METHOD = "Horvitz-Thompson, exact binomial inversion at 95 %"
 INDEPENDENT = "each call was kept by chance, independently of the others, at the stated rate"
 
 
-@dataclass(frozen=True, slots=True)
-class Rated:
+class Rated(Struct, frozen=True):
     """One stated rate: the glob of the sources that it is for (None for all), and the rate."""
 
     glob: str | None
     rate: float
 
 
-@dataclass(frozen=True, slots=True)
-class Sampled:
+class Sampled(Struct, frozen=True):
     """What sampling leaves of the counts. Numbers are None where nothing is sampled or a rate is not known."""
 
     strata: tuple[Stratum, ...]

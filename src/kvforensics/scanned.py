@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import polars as pl
 import pyarrow as pa
+from msgspec import Struct, field
 
 from kvforensics.clashes import NOTHING
 from kvforensics.incident import Incident
@@ -20,8 +20,7 @@ Keep = Literal["all", "on-model", "open"]
 """Which records are kept: all, those on the model or possibly so, or of these only those whose answer is open."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """What a scanner needs to know of its source and of the run."""
 
     source: str
@@ -48,8 +47,7 @@ class Setting:
         return self.incident.uncertain_from if self.keep == "open" else None, self.incident.lowest_over
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """The ledger of one piece, and what it saw on the way. Counts are of units."""
 
     lines: int = 0
@@ -83,8 +81,7 @@ class Tally:
     sealed: SealedTally = field(default_factory=SealedTally)
 
 
-@dataclass(slots=True)
-class Scanned:
+class Scanned(Struct):
     """The result of one piece: its ledger, canonical records, rejects, and the minutes it has records of."""
 
     tally: Tally

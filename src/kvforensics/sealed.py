@@ -17,6 +17,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from kvforensics.errors import UsageError
 from kvforensics.paths import embedded
 
@@ -39,8 +41,7 @@ class PrivateKey:
     fingerprint: str
 
 
-@dataclass(slots=True)
-class SealedTally:
+class SealedTally(Struct):
     """How many records have encrypted fields, and how many of them stayed closed, for which reason."""
 
     records: int = 0

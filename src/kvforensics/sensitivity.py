@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kvforensics.alias import Aliases
 from kvforensics.catalog import query
@@ -29,8 +30,7 @@ HOUR_US = 3_600_000_000
 Again = Callable[[], Store]
 
 
-@dataclass(frozen=True, slots=True)
-class Variation:
+class Variation(Struct, frozen=True):
     """What a run gives with one thing changed. `code` names the change for programs, `change` for readers."""
 
     code: str
@@ -41,8 +41,7 @@ class Variation:
     excluded: int
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """The run that is varied. `zoned` are the sources whose times were read in a zone that somebody stated."""
 
     incident: Incident

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import polars as pl
 import pyarrow as pa
+from msgspec import Struct
 
 MINUTE_US = 60_000_000
 HOUR_MINUTES, DAY_MINUTES, WEEK_HOURS = 60, 1440, 168
@@ -24,8 +24,7 @@ MOST_HOLES = 300
 """Only the longest holes of a source are weighed: where there are more, short ones are its habit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Presence:
+class Presence(Struct, frozen=True):
     """The minutes since 1970 in which a source, or several that belong together, has a record of any kind.
 
     `minutes` are sorted, without repeats; `first_us` and `last_us` its first and last instant; `files` how many sources.
@@ -39,8 +38,7 @@ class Presence:
     files: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """A time without evidence of logging, half-open, in microseconds, and what found it."""
 
     start_us: int
@@ -100,8 +98,7 @@ def silences(minutes: pa.Array) -> tuple[Gap, ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Habit:
+class _Habit(Struct, frozen=True):
     """For each hour of the week, the minutes with a record and the minutes watched; and the former of every single hour."""
 
     active: tuple[float, ...]

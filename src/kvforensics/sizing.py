@@ -7,10 +7,10 @@ shape). In this order: observed, worst case, sampling, coverage, and, where aske
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
+from msgspec import Struct, to_builtins
 
 from kvforensics.aggregates import shown
 from kvforensics.alias import Aliases
@@ -41,8 +41,7 @@ MOST_PAIRS = 200_000
 """Comparing each of so many calls with each other one still takes seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class SizingOptions:
+class SizingOptions(Struct, frozen=True):
     """What the analyst states. `sampled_by` is what the samplers drew, `request` or `tenant`.
 
     `two_sources` are the globs of two logs of the same traffic; `assume_independent` is their independence, which nothing in
@@ -56,8 +55,7 @@ class SizingOptions:
     scale_gaps: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """Everything that was found out before sizing.
 
     `whole` is whether all records on the model were kept: what a node's habit is, or how fast prompts are read, the few that
@@ -105,7 +103,7 @@ def size(store: Store, judged: Judged, options: SizingOptions) -> Json:
         "worst_case": {
             "responses": told(worst.responses),
             "tenants": told(worst.tenants),
-            "terms": [asdict(t) for t in worst.terms],
+            "terms": [to_builtins(t) for t in worst.terms],
         },
         "sampling": _sampling(judged, options, sampled),
         "coverage": logged_hours(
@@ -116,7 +114,7 @@ def size(store: Store, judged: Judged, options: SizingOptions) -> Json:
         "per_tenant": tenant_table(store),
         "by": breakdowns(store),
         "exclusions": _exclusions(judged),
-        "sensitivity": [_variation(v) for v in judged.variations],
+        "sensitivity": [to_builtins(v) for v in judged.variations],
         "corroboration": corroborate(store, judged.incident, whole=judged.whole),
         "aggregates": [shown(s, judged.incident) for s in judged.sums],
         "published": agreement(
@@ -220,7 +218,3 @@ def _both(v: Variation) -> Json:
         "responses": told(Number(v.responses.affected, v.responses.lower, v.responses.upper, "counted")),
         "tenants": told(Number(v.tenants.affected, v.tenants.lower, v.tenants.upper, "counted")),
     }
-
-
-def _variation(v: Variation) -> Json:
-    return asdict(v)

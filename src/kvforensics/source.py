@@ -17,9 +17,11 @@ import stat
 import sys
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kvforensics.errors import KvForensicsError, UsageError
 
@@ -31,8 +33,7 @@ _KINDS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """One stream of evidence. `size` is what is stored (compressed) in bytes, None where it is not known beforehand."""
 
     name: str

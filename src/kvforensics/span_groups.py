@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
 
-from msgspec import Raw
+from msgspec import Raw, Struct, field
+from msgspec.structs import replace
 
 from kvforensics.learned import Rows
 from kvforensics.raw import ID_COLUMNS, Extractor
@@ -34,8 +34,7 @@ _Key = tuple[str, bool]
 IDS: tuple[_Key, ...] = (("span.traceId", False), ("span.spanId", False), ("span.parentSpanId", False))
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Spans of one batch that are read alike, by their places in it."""
 
     extractor: Extractor | None
@@ -197,8 +196,7 @@ class SpanGroups:
         group.columns[key] = column
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Struct, frozen=True):
     """How the spans of a group are read for some slots."""
 
     format: Format

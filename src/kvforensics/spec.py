@@ -7,7 +7,8 @@ show, and what it looks like. It holds no code. `raw.py` runs one over parsed re
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 SLOTS = (
     "record_id", "start", "end", "stamp", "duration", "model", "provider", "host", "prompt", "cache_read", "cache_write",
@@ -22,8 +23,7 @@ ID_KINDS = (
 CONTAINERS = ("lines", "json", "csv", "parquet", "text")
 
 
-@dataclass(frozen=True, slots=True)
-class BlindSpot:
+class BlindSpot(Struct, frozen=True):
     """Something that a log cannot show. `hides_long` is true where a record of a very long prompt may be missing."""
 
     code: str
@@ -31,8 +31,7 @@ class BlindSpot:
     hides_long: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Struct, frozen=True):
     """One log format. Paths are tried in order and the first that is not null wins; see `paths` and `value_reading`."""
 
     name: str

@@ -7,10 +7,10 @@ folder is given, and are read again batch by batch.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+from msgspec import Struct
 
 PACK = 16384
 REJECT_SCHEMA = pa.schema(
@@ -102,8 +102,7 @@ class Spooled:
                     yield reader.get_batch(place)
 
 
-@dataclass(frozen=True, slots=True)
-class Spool:
+class Spool(Struct, frozen=True):
     """What was rejected, and the bytes of records that may be flagged."""
 
     rejects: Spooled

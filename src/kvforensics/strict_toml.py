@@ -9,8 +9,9 @@ import datetime as dt
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
+
+from msgspec import Struct
 
 from kvforensics.errors import UsageError
 
@@ -22,8 +23,7 @@ _DURATION = re.compile(r"(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,8})m)?(
 _HEADER = re.compile(r"\s*\[{1,2}\s*([^\]]*?)\s*\]{1,2}")
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """One table of a file: typed access to its keys. `path` is its name in the file, `ordinal` its place in an array."""
 
     where: str

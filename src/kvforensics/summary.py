@@ -6,11 +6,11 @@ Builds the summary `kvforensics.summary/1`. It only arranges what the stages bef
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import asdict
 
 from kvforensics.finding import PARTS
 from kvforensics.instant import rfc3339

@@ -7,17 +7,16 @@ of affected requests from above. It never flags one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import polars as pl
 import pyarrow as pa
+from msgspec import Struct
 
 from kvforensics.estimate import most_in_sampled_sum
 from kvforensics.spans import Span, intersect, subtract, union
 
 
-@dataclass(frozen=True, slots=True)
-class SumLog:
+class SumLog(Struct, frozen=True):
     """The buckets of one log of sums, as `bucket.read_buckets` gives them."""
 
     log: str
@@ -40,8 +39,7 @@ def bucket_logs(table: pa.Table) -> tuple[SumLog, ...]:
     return tuple(SumLog(str(log), part.drop("log_no", "log")) for (_, log), part in parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Bucket:
+class Bucket(Struct, frozen=True):
     """A bucket that may hold an affected request: its time (cut to nothing), sums, and the most that it can hold."""
 
     start_us: int
@@ -51,8 +49,7 @@ class Bucket:
     at_most: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class SumBounds:
+class SumBounds(Struct, frozen=True):
     """What one log of sums proves.
 
     `cleared` are the times of the window in which no affected request can have started. `at_most` bounds the affected requests

@@ -9,14 +9,14 @@ policy (https://resdac.org/node/1506).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 LIMIT = 11
 """Counts from one to one less than this are hidden unless another limit is asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """Counts that may be published with their sum; None is hidden."""
 
     cells: tuple[int | None, ...]

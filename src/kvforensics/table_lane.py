@@ -7,9 +7,10 @@ are read from their columns too, but for those of which some cell needs a closer
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import dataclass, replace
 
 import polars as pl
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kvforensics.clashes import OVER, REPLAY
 from kvforensics.columns import Columns, can_read
@@ -37,8 +38,7 @@ Rest = tuple[Columns, pl.DataFrame]
 """Rows of one format that are not plainly of another model, as far as they were looked at; they have their numbers as `ROW`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Near:
+class Near(Struct, frozen=True):
     """Rows of one format that stay: what was looked at, what is known of their model, and which are wanted."""
 
     columns: Columns
@@ -85,8 +85,7 @@ def _filtered(column: pl.Series | None, mask: pl.Series) -> pl.Series | None:
     return None if column is None else column.filter(mask)
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
+class Looked(Struct, frozen=True):
     """What a first look leaves: rows that may stay, and rows that have to be read one by one."""
 
     rest: tuple[Rest, ...]
@@ -95,8 +94,7 @@ class Looked:
     """Rows of no format, which `leave` has to be told of."""
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """Where a scanner counts: what takes records, what takes framing, and the keys of records."""
 
     sieve: Sieve

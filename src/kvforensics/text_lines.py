@@ -6,17 +6,16 @@ Runs the patterns over a whole batch of lines at once. The first pattern of the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import polars as pl
+from msgspec import Struct
 
 from kvforensics.spec import Format
 
 _WHOLE = "whole_line"
 
 
-@dataclass(frozen=True, slots=True)
-class TextRows:
+class TextRows(Struct, frozen=True):
     """The lines that one pattern took: their places in the batch, and one text column a group."""
 
     format: Format

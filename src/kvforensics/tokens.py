@@ -8,10 +8,10 @@ Unknown is null; a zero is unknown too, as no answered prompt is empty.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
+from msgspec import Struct
 
 _PLAIN_DIGITS = 18
 _PLAIN = rf"^[0-9]{{1,{_PLAIN_DIGITS}}}$"
@@ -27,8 +27,7 @@ _SCALARS = (int, float, bool, str)
 _UNCOMPRESSED = ("", "-", "identity", "none")
 
 
-@dataclass(frozen=True, slots=True)
-class TokenLimits:
+class TokenLimits(Struct, frozen=True):
     """What a count is held against.
 
     `template_allowance`: tokens that a chat template can add to the bytes of a request. A count over `absurd_over` is no

@@ -5,7 +5,7 @@ Pure. Takes what was counted, what was covered and what went wrong.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 NOT_EXPOSED = 0
 EXPOSED = 10
@@ -14,8 +14,7 @@ UNDETERMINED = 12
 BROKEN = 13
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """The verdict's word in the summary, the exit status, and whether everything was read to its end.
 
     `reasons` say why the evidence cannot rule exposure out; empty for the other verdicts.

@@ -13,9 +13,10 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
+
+from msgspec import Struct
 
 from kvforensics import finding
 from kvforensics.bag import SIGNED, Problem, check_bag
@@ -41,8 +42,7 @@ MOST = 20
 _LEDGER = ("lines", "records", "rejected", "blank", "framing")
 
 
-@dataclass(frozen=True, slots=True)
-class Trust:
+class Trust(Struct, frozen=True):
     """What a signature and a time stamp are checked against; all optional."""
 
     signers: Path | None = None
@@ -50,8 +50,7 @@ class Trust:
     authorities: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Struct, frozen=True):
     """What differs, in the order of the stages, what was checked, and what a reader should know about it."""
 
     problems: tuple[Problem, ...]

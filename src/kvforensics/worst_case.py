@@ -7,11 +7,11 @@ open. The bounds are about what the logs in hand could hold; times that no log c
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from kvforensics.estimate import Number
 
@@ -27,8 +27,7 @@ _UNKNOWN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """One thing that widens a bound. `count` None leaves no bound. A response can be in several terms."""
 
     code: str
@@ -37,8 +36,7 @@ class Term:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class WorstCase:
+class WorstCase(Struct, frozen=True):
     """The bounds of responses and tenants, and what widens them."""
 
     responses: Number

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kvforensics.spec import BlindSpot
 
 _NAME = re.compile(r"\(\?P<\w+>")
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapper:
+class Wrapper(Struct, frozen=True):
     """One layer. A layer of text is a `pattern`, a layer of JSON a `signature`; paths are those of `paths`."""
 
     name: str

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from kvforensics.cli import main
 from kvforensics.engine import packed
@@ -151,7 +152,7 @@ def test_a_flush_hands_out_the_lowest_pages_again_and_clears_nothing() -> None:
     rows = ((0, 1, 2, 20, 1, False), (5, 6, 7, 20, 1, True))
     plain = replay(schedule(*rows), pool_tokens=80, page=10)
     assert plain.writer.tolist() == [-1]
-    flushed = replay(replace(schedule(*rows), flushes=np.array([3.0])), pool_tokens=80, page=10)
+    flushed = replay(structs.replace(schedule(*rows), flushes=np.array([3.0])), pool_tokens=80, page=10)
     assert (flushed.writer.tolist(), flushed.rows.tolist()) == ([0], [10])
 
 

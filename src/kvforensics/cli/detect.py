@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import to_builtins
 
 from kvforensics.cli import emit
 
@@ -33,7 +33,7 @@ def command(*, paths: tuple[str, ...], mapping: tuple[str, ...], as_json: bool) 
 
     found = list(guess_all(paths, [load_mapping(path) for path in mapping]))
     if as_json:
-        emit(json.dumps({"schema": SCHEMA, "sources": [asdict(s) for s in found]}, indent=2, ensure_ascii=True))
+        emit(json.dumps({"schema": SCHEMA, "sources": to_builtins(found)}, indent=2, ensure_ascii=True))
     else:
         emit("\n\n".join("\n".join(_lines(source)) for source in found))
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import to_builtins
 
 from kvforensics.cli import emit, wrapped
 
@@ -35,7 +35,7 @@ def command(before: str, after: str, as_json: bool) -> int:  # noqa: FBT001 - cl
     with read_as_told(f"{Path(before).name} or {Path(after).name}"):
         found = compare(open_case(Path(before)), open_case(Path(after)))
         if as_json:
-            document = {"schema": "kvforensics.diff/1", "different": found.found, **asdict(found)}
+            document = {"schema": "kvforensics.diff/1", "different": found.found, **to_builtins(found)}
             text = json.dumps(document, indent=2, ensure_ascii=True)
         else:
             text = "\n".join(line for one in _lines(found) for line in wrapped(one, rest="    "))

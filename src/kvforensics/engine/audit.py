@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kvforensics.engine.checks import Check, check_node
 from kvforensics.engine.environment import NOWHERE, Surroundings
@@ -28,8 +30,7 @@ _BATCH = 64
 Choices = tuple[tuple[str | None, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AuditOptions:
+class AuditOptions(Struct, frozen=True):
     """What was asked. `zones` are [glob and] zone of local times, `attested` what the person who runs it vouches for."""
 
     paths: tuple[str, ...]
@@ -39,8 +40,7 @@ class AuditOptions:
     workers: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
+class Audit(Struct, frozen=True):
     """The nodes, the checks in a total order, and what was read."""
 
     nodes: tuple[Node, ...]
@@ -86,8 +86,7 @@ def audit(options: AuditOptions) -> Audit:
     return Audit(nodes, tuple(checks), tuple(one.report for one in read))
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(Struct, frozen=True):
     """What one source told: starts of nodes, lines of gateways, and what was read."""
 
     starts: list[NodeStart]

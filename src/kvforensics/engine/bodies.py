@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from kvforensics.engine.lines import SourceReport, read_lines
 from kvforensics.source import find_sources
@@ -25,8 +25,7 @@ _TENANTS = ("tenant", "team", "organization", "org", "account", "project", "user
 _TEXT_KEYS = ("text", "content", "reasoning_content", "output_text", "arguments")
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(Struct, frozen=True):
     """The texts of one request; `tenant` is None where the record does not name one."""
 
     rid: str

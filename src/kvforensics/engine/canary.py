@@ -9,9 +9,10 @@ from __future__ import annotations
 import hmac
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from kvforensics.engine.bodies import Body
 from kvforensics.engine.shingles import words_of
@@ -24,8 +25,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 _KEY = re.compile(r"(?:[0-9a-fA-F]{2}){16,64}")
 
 
-@dataclass(frozen=True, slots=True)
-class Canary:
+class Canary(Struct, frozen=True):
     """One string: whose it is, how many words it has, and its digest."""
 
     id: str
@@ -34,16 +34,14 @@ class Canary:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class CanaryFile:
+class CanaryFile(Struct, frozen=True):
     """The strings of a file and the key of their digests."""
 
     key: bytes
     canaries: tuple[Canary, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
+class Sighting(Struct, frozen=True):
     """A string of one tenant in an answer to another one (None: the record names no tenant)."""
 
     canary: str

@@ -7,8 +7,9 @@ switches are those of the released SGLang packages 0.4.6.post5 to 0.5.23.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from kvforensics.engine.environment import BATCH, RELEASE, Section, Surroundings, setting, truth
 from kvforensics.engine.node import Node
@@ -18,8 +19,7 @@ Status = Literal["pass", "fail", "unknown"]
 UPGRADE = "run 0.5.22 or later on every prefill and decode node"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """The answer to one question about one start of a node, or about the fleet where `node` is None."""
 
     id: str
@@ -54,8 +54,7 @@ TITLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Context:
+class _Context(Struct, frozen=True):
     node: Node
     sections: tuple[Section, ...]
     told_environment: bool

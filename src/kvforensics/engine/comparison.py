@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kvforensics.engine.audit import FAILED, NOT_TOLD, PASSED, Audit
 from kvforensics.engine.checks import TITLES, Check, Status
@@ -13,8 +14,7 @@ SCHEMA = "kvforensics.audit-comparison/1"
 _RANK: dict[Status, int] = {"fail": 0, "unknown": 1, "pass": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One check before and after; None where it was not asked (no such role). The worst node of a side stands for it."""
 
     id: str
@@ -33,8 +33,7 @@ class Change:
         return "same" if before == after else "better" if after > before else "worse"
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Every check before and after, and the exit status of the new state for a deployment gate."""
 
     changes: tuple[Change, ...]

@@ -8,12 +8,12 @@ evidence and by the same rule. Results are scores and keyed digests, never text.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import exp, lgamma, log
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from kvforensics.engine.bodies import Body
 from kvforensics.engine.opening import Opening, opening_of, openings
@@ -28,8 +28,7 @@ CONFIDENCE = 0.95
 Bodies = Callable[[], Iterator[Body]]
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """One answer and one other tenant. `containment` is the share of the answer's sequences that only they have."""
 
     rid: str
@@ -43,8 +42,7 @@ class Match:
     """Whether the replay holds the source tenant possible; None where no replay was given, or it cannot rule him out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """One affected answer: how many sequences it has, and the share of them that its own prompt has too."""
 
     rid: str
@@ -53,8 +51,7 @@ class Answer:
     own_containment: float
 
 
-@dataclass(frozen=True, slots=True)
-class ContentCheck:
+class ContentCheck(Struct, frozen=True):
     """Matches in a total order, and how far to trust them."""
 
     matches: tuple[Match, ...]
@@ -114,8 +111,7 @@ class ContentCheck:
         }  # fmt: skip
 
 
-@dataclass(slots=True)
-class _Asked:
+class _Asked(Struct):
     body_tenant: str
     answer: Hashes
     sequences: int

@@ -6,10 +6,10 @@ A process that starts has zeroed memory and a whole pool, so requests before and
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from msgspec import Struct
 
 from kvforensics.engine.decode_requests import MILLISECOND, SECOND
 from kvforensics.engine.evidence import Evidence
@@ -21,8 +21,7 @@ QUARTER_US = 900_000_000
 _NOBODY = np.empty(0, np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class RankLog:
+class RankLog(Struct, frozen=True):
     """The requests of one decode rank during one run of its process, in the order of their ends. Times in microseconds.
 
     `end_low`, `end_high` bound the end; `span_low`, `span_high` the time from taking the pages to the end; `decoding` is

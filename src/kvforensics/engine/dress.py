@@ -7,8 +7,10 @@ prefixes, and last the engine's own (`[2026-09-03 14:14:07 DP0 TP0] `, local tim
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 DEEPEST = 6
 Ranks = tuple[tuple[str, int], ...]
@@ -35,8 +37,7 @@ _ENGINE = re.compile(
 _ONE_RANK = re.compile(r"([A-Z_]+)(\d+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Printed:
+class Printed(Struct, frozen=True):
     """What the engine printed. `utc_us` is told by a wrapper, `local_us` by the engine (microseconds of a naive local time).
 
     `node` is a wrapper's name of the container, pod or machine.

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from kvforensics.engine.proof import Proof
 from kvforensics.engine.version import Version, named_version
@@ -44,8 +45,7 @@ _DESCRIBED = re.compile(r"^Name:\s+(\S+)")
 _META = re.compile(r"^\s*(?:[\"']?name[\"']?|container_name|hostname)\s*:\s*[\"']?([a-z0-9][\w.\-]*)[\"']?\s*,?$")
 
 
-@dataclass(slots=True)
-class Section:
+class Section(Struct):
     """What one part of a file says. A value of None is told in a way that cannot be read (a reference, a template)."""
 
     names: list[str] = field(default_factory=list)
@@ -60,8 +60,7 @@ class Section:
         return found[0] if found and found[0] in ("prefill", "decode") else None
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """All sections of all files; `glob` says which nodes a file speaks of, None for all."""
 
     files: tuple[tuple[str | None, tuple[Section, ...]], ...] = ()

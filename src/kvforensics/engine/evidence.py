@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 
 import polars as pl
+from msgspec import Struct
 
 from kvforensics.engine.answers import AnswerReader
 from kvforensics.engine.bare_lines import Lane
@@ -42,8 +42,7 @@ _TYPES = {name: pl.Categorical() if name in REPEATED else kind for name, kind in
 _WANTED = re.compile(WANTED.pattern + b"|" + START_WANTED.pattern)
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """All rows, source by source, what starts told, and what was read. Columns are those of `records.SCHEMA`."""
 
     stats: Packed
@@ -82,8 +81,7 @@ class _Tables:
         ))  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(Struct, frozen=True):
     starts: list[NodeStart]
     report: SourceReport
 

@@ -9,9 +9,10 @@ before, since the process started.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kvforensics.engine.decode_log import RankLog
 from kvforensics.engine.pages import Floats, replay
@@ -33,8 +34,7 @@ STAMP = 1_000_000.0
 SEED = 20260909
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """Rows of one earlier tenant (or of one earlier request) in reach: the middle and the ends of the 90 % interval.
 
     `seen` is the share of the draws in which there were any. `tenant` is None where the logs do not name one; `request`
@@ -49,8 +49,7 @@ class Share:
     seen: float
 
 
-@dataclass(frozen=True, slots=True)
-class Exposed:
+class Exposed(Struct, frozen=True):
     """One affected response. `rows` are all stale rows in its reach; `nobody` those of pages that were never written."""
 
     rank: int
@@ -64,8 +63,7 @@ class Exposed:
     earlier_tenants: tuple[str | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(Struct, frozen=True):
     """One rank: its affected responses, and how whole its log is (None where nothing tells)."""
 
     rank: int
@@ -75,8 +73,7 @@ class Replayed:
     completeness: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """The memory of one rank: tokens in its pool, and tokens in a page."""
 
     pool_tokens: int
@@ -126,8 +123,7 @@ def _one(task: tuple[int, RankLog, Memory, int]) -> Replayed:
     return Replayed(number, exposed, draws, shortfalls / draws, whole)
 
 
-@dataclass(frozen=True, slots=True)
-class Earlier:
+class Earlier(Struct, frozen=True):
     """Who took pages on a rank before whom: the safe superset. Taking them decides; what is in doubt stays in it.
 
     `began` is when each request can have taken its pages at the earliest, sorted; `first` and `second` are the earliest of

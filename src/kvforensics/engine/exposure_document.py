@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from kvforensics.engine.exposure import Exposed, Share
 from kvforensics.engine.sources import sources
@@ -150,8 +150,7 @@ def exposure_of(document: Mapping[str, Any]) -> Exposure:
     return msgspec.convert(document, Exposure)
 
 
-@dataclass(frozen=True, slots=True)
-class ExposureFile:
+class ExposureFile(Struct, frozen=True):
     """A document that was read: what it says, its bytes, and their SHA-256."""
 
     exposure: Exposure

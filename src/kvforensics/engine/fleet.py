@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kvforensics.engine.checks import UPGRADE, Check
 from kvforensics.engine.lines import EngineLine
@@ -20,8 +21,7 @@ _REFUSED = re.compile(r'request_id="([^"]{1,200})".*Prefill server returned erro
 _ENDED = re.compile(r'request_id="([^"]{1,200})" status_code=(\d{3})')
 
 
-@dataclass(slots=True)
-class Proxy:
+class Proxy(Struct):
     """What the gateway's lines say about requests that prefill refused."""
 
     waiting: dict[str, Proof] = field(default_factory=dict)

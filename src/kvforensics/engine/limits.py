@@ -8,7 +8,8 @@ version; where the version is not settled, both readings are kept.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kvforensics.engine.server_args import ServerArgs
 from kvforensics.engine.version import Bracket
@@ -16,8 +17,7 @@ from kvforensics.engine.version import Bracket
 MARGIN = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(Struct, frozen=True):
     """A number of tokens between two ends, both inclusive; None where nobody can say."""
 
     low: int | None = None
@@ -34,8 +34,7 @@ class Range:
         return self.low is not None or self.high is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """The first rejected length, how it was found, and which variants were considered."""
 
     tokens: Range

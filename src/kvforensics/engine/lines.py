@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from json import JSONDecoder
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from kvforensics.decompress import open_stream
 from kvforensics.engine.dress import Printed, Ranks, undress, utc_instant
@@ -29,8 +30,7 @@ _SPLIT = (b" stdout P ", b" stderr P ", b'"logtag"', b'"_p"', b"CONTAINER_PARTIA
 _HEAD = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class EngineLine:
+class EngineLine(Struct, frozen=True):
     """One whole line of an engine. `line` is the 1-based number of its first piece in the source."""
 
     source: str
@@ -49,8 +49,7 @@ class EngineLine:
         return next((number for kind, number in self.ranks if kind == name), None)
 
 
-@dataclass(slots=True)
-class SourceReport:
+class SourceReport(Struct):
     """What was read of one source."""
 
     source: str

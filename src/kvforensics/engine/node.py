@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kvforensics.clock import read_instant
 from kvforensics.engine.limits import Limit, Range, first_rejected
@@ -24,8 +25,7 @@ SHOWN_SETTINGS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """One start of one node, as far as the evidence tells.
 
     `started` is the interval of the instant of its start in UTC microseconds; `offset_us` its local time minus UTC.

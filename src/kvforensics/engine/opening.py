@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+from msgspec import Struct
 
 from kvforensics.catalog import query
 from kvforensics.engine.bodies import Body
@@ -21,8 +21,7 @@ _COLUMNS = pa.schema([("affected", pa.bool_()), ("opening", pa.string()), ("thin
 _DIGITS = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(Struct, frozen=True):
     """How one answer opens: a digest of its first word, and whether it opens with thinking."""
 
     affected: bool

@@ -7,19 +7,18 @@ never filled a piece is one part.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
 import polars as pl
+from msgspec import Struct, field
 
 PIECE = 65_536
 """Rows that wait to be packed."""
 PARTS = 8
 
 
-@dataclass(slots=True)
-class Packed:
+class Packed(Struct):
     """A table that rows are added to. Rows of one id (`rid`) stay in the order in which they came."""
 
     schema: Mapping[str, Any]

@@ -9,10 +9,10 @@ keys and values writes its first page and what it generates, and leaves the rest
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 Ints = npt.NDArray[np.int64]
 Pages = npt.NDArray[np.int32]
@@ -23,8 +23,7 @@ MOST_GROWTH_EVENTS = 2_000_000
 _CHUNK = 65_536
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(Struct, frozen=True):
     """What happened on one rank, one entry a request; times in microseconds on one clock.
 
     `allocated`: pages for the whole prompt were taken; `first`: decoding began; `finished`: pages were given back.
@@ -44,8 +43,7 @@ class Schedule:
         return len(self.prompt)
 
 
-@dataclass(frozen=True, slots=True)
-class Reads:
+class Reads(Struct, frozen=True):
     """Rows of stale memory in the reach of each stale request: parallel columns. A writer of -1 is nobody (zeroes)."""
 
     reader: Ints

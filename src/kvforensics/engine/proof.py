@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kvforensics.engine.lines import EngineLine
 
 EXCERPT = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """A line of the evidence. `excerpt` is the part that matters, never text of a prompt or an answer."""
 
     source: str

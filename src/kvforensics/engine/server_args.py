@@ -8,7 +8,8 @@ are kept, so that keys and passwords in it go no further. A line that breaks off
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kvforensics.engine.literals import Literal, pairs, scalar
 
@@ -27,8 +28,7 @@ KEPT = frozenset({
 })  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class ServerArgs:
+class ServerArgs(Struct, frozen=True):
     """The settings of one start.
 
     `keys` are the names of all settings of the line, which bracket the version; `values` those that are kept. `whole` says

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
+from msgspec import Struct
 
 from kvforensics.catalog import Value, query
 from kvforensics.engine.audit import AuditOptions, nodes_of
@@ -49,8 +49,7 @@ RELIABILITY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Signatures:
+class Signatures(Struct, frozen=True):
     """Rows by signature, the bounds that they give together, and what was read.
 
     `requests` counts those that prefill, decode and gateway saw, joined; `not_told` says what these logs cannot tell.

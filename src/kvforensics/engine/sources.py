@@ -6,10 +6,10 @@ Answers to the tenant itself are left out. Where the receiver is not told, the a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from kvforensics.engine.decode_log import RankLog
 from kvforensics.engine.exposure import Exposed, Replayed, Share
@@ -19,8 +19,7 @@ MOST_REQUESTS = 1_000
 """Requests of one tenant that are listed, those with the most rows in reach first."""
 
 
-@dataclass(slots=True)
-class _Rows:
+class _Rows(Struct):
     """Rows in reach of how many answers, with the sums of the ends of their intervals."""
 
     answers: int = 0
@@ -38,8 +37,7 @@ class _Rows:
         return {"rows_low": round(self.low), "rows": round(self.rows), "rows_high": round(self.high)}
 
 
-@dataclass(slots=True)
-class _Source:
+class _Source(Struct):
     at_most: int = 0
     likely: int = 0
     requests_at_most: int = 0

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
+
+from msgspec import Struct, field
 
 from kvforensics.engine.lines import EngineLine
 from kvforensics.engine.proof import Proof, is_anchored, proof_of
@@ -56,8 +57,7 @@ _RELEASED = re.compile(r"Deferred KV release for room \S+ timed out")
 _FINISHED = re.compile(r'"timestamp": ?"([^"]{19,26})".*"request_finished_ts": ?(\d{9,10}\.\d{1,12})')
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(Struct, frozen=True):
     """A pool size that a line tells. `ranks` tells who said it; `context` is in the same line or None."""
 
     tokens: int
@@ -66,8 +66,7 @@ class Pool:
     proof: Proof
 
 
-@dataclass(slots=True)
-class NodeStart:
+class NodeStart(Struct):
     """Everything that one start of a node told. Times are microseconds; `local_us` is naive local time."""
 
     node: str

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
+from msgspec import Struct
 
 from kvforensics.errors import UsageError
 
 _COLUMNS = "columns: rid or bootstrap_room, tenant"
 
 
-@dataclass(frozen=True, slots=True)
-class TenantList:
+class TenantList(Struct, frozen=True):
     """Tenants by the id of the request, and by its room: each a sorted column of keys and one of tenants beside it."""
 
     by_rid: tuple[pl.Series, pl.Series]

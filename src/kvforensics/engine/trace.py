@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kvforensics.catalog import query
 from kvforensics.engine.audit import AuditOptions, nodes_of
@@ -40,8 +41,7 @@ class NotTraceable(KvForensicsError):
     exit_status = 12
 
 
-@dataclass(frozen=True, slots=True)
-class TraceOptions:
+class TraceOptions(Struct, frozen=True):
     """What was asked. `pool_tokens`, `page_size` and `first_rejected` stand in for start-up logs that are not there."""
 
     paths: tuple[str, ...]
@@ -54,8 +54,7 @@ class TraceOptions:
     workers: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(Struct, frozen=True):
     """Everything that the replay found, with what it rests on."""
 
     ranks: tuple[RankLog, ...]

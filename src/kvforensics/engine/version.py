@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kvforensics.engine.server_args import ServerArgs
 
@@ -66,8 +68,7 @@ _NAMED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Bracket:
+class Bracket(Struct, frozen=True):
     """The versions that are possible: `at_least` inclusive, `below` exclusive, None where nothing bounds them."""
 
     at_least: Version | None = None

@@ -12,11 +12,11 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from kvforensics import __version__
 from kvforensics.bag import NAME, SIGNED, BagWriter
@@ -39,8 +39,7 @@ REJECTED = "evidence/rejected.jsonl"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-@dataclass(frozen=True, slots=True)
-class BundleOptions:
+class BundleOptions(Struct, frozen=True):
     """What the person who hands over says; None is *not said*.
 
     `evidence` is whether raw bytes of flagged records go along. `date` is YYYY-MM-DD. `by` starts an entry in the chain of
@@ -60,8 +59,7 @@ class BundleOptions:
     """Files about whose data was in whose reach, by their names under `data/exposure/`."""
 
 
-@dataclass(frozen=True, slots=True)
-class BundleMade:
+class BundleMade(Struct, frozen=True):
     """The SHA-256 of the signed tag manifest, the last digest of the chain of custody, and what was left out."""
 
     tag_manifest_sha256: str

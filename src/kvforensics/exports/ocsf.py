@@ -11,9 +11,10 @@ import ipaddress
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from kvforensics.case_reader import StoredCase
 from kvforensics.errors import EvidenceError
@@ -39,8 +40,7 @@ _FLAGGED = ("affected", "possible", "replay")
 _CREATE = 1
 
 
-@dataclass(frozen=True, slots=True)
-class OcsfOptions:
+class OcsfOptions(Struct, frozen=True):
     """`time_us` is the time of creation that the person gives, `assignee_group` who works on the case."""
 
     time_us: int | None = None

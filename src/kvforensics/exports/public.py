@@ -10,9 +10,10 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from kvforensics import __version__
 from kvforensics.case_reader import StoredCase
@@ -33,8 +34,7 @@ _HIDDEN = ""
 """A hidden count in the tables; the summary says null."""
 
 
-@dataclass(frozen=True, slots=True)
-class PublicOptions:
+class PublicOptions(Struct, frozen=True):
     """`limit` is the least count that is told (zero always is). `names` are the pseudonyms of one group, with its `group`."""
 
     limit: int = LIMIT

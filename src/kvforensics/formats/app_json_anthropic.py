@@ -6,7 +6,7 @@ else is read as in `app-json`.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from kvforensics.formats.app_json import FORMAT as APP_JSON
 

@@ -6,7 +6,7 @@ read as in `langfuse-api`.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from kvforensics.formats.langfuse_api import FORMAT as API
 from kvforensics.spec import BlindSpot

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kvforensics.case_reader import StoredCase
 from kvforensics.errors import UsageError
@@ -39,8 +40,7 @@ _COLUMNS = (
 _CERTAINTY = {"affected": "yes", "possible": "possibly", "replay": "possibly (answer repeated from a cache)"}
 
 
-@dataclass(frozen=True, slots=True)
-class Own:
+class Own(Struct, frozen=True):
     """One tenant's flagged requests: how many of each kind, and the first of them.
 
     `left_out` are those that an exclusion rule took out; `unnamed` says that some flagged records of the case name no tenant,

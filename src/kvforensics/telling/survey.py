@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
+from msgspec import Struct
 
 from kvforensics.case_reader import StoredCase
 from kvforensics.incident import Incident
@@ -32,8 +32,7 @@ _STEPS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class TimeCounts:
+class TimeCounts(Struct, frozen=True):
     """Counts in the intervals between `edges_us`, and of what lies before, after, or has no known start."""
 
     edges_us: tuple[int, ...]
@@ -43,8 +42,7 @@ class TimeCounts:
     unknown: int
 
 
-@dataclass(frozen=True, slots=True)
-class TokenCounts:
+class TokenCounts(Struct, frozen=True):
     """Counts of records with a known prompt between `edges`, of those of which only bounds are known, and of the rest."""
 
     edges: tuple[int, ...]
@@ -56,8 +54,7 @@ class TokenCounts:
     unknown: int
 
 
-@dataclass(frozen=True, slots=True)
-class TenantCounts:
+class TenantCounts(Struct, frozen=True):
     """One tenant's findings by disposition, and the first and last possible start of those that are flagged."""
 
     tenant: str | None
@@ -66,8 +63,7 @@ class TenantCounts:
     last_us: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class SourceActivity:
+class SourceActivity(Struct, frozen=True):
     """The share of minutes with a record in each interval, for one source or several that were joined."""
 
     name: str
@@ -77,8 +73,7 @@ class SourceActivity:
     last_us: int
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
+class Activity(Struct, frozen=True):
     """When sources have records.
 
     `undrawn` counts the rows that did not fit; `of_all` is false where only records on the model are known.
@@ -90,8 +85,7 @@ class Activity:
     of_all: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(Struct, frozen=True):
     """Everything that is counted. The charts' parts are None where the incident is not known."""
 
     dispositions: Mapping[str, int]

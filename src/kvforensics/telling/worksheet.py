@@ -9,8 +9,9 @@ SEC Form 8-K Item 1.05; VERIS 1.4.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from kvforensics.incident import Incident
 from kvforensics.instant import rfc3339
@@ -36,8 +37,7 @@ _EXACT = "Every record of the logs was judged; lower counts what is proven, uppe
 _INCIDENT = "From the incident file"
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """One figure, with the name that each regime has for it. A value of None is for the controller to fill in."""
 
     name: str
