@@ -7,7 +7,7 @@
 WITH firsts AS MATERIALIZED (
     -- Calls that are equal in everything that is compared have the same twins, so the first of them stands for all.
     SELECT *
-    FROM alike_calls
+    FROM compared_calls
     QUALIFY row_number() OVER (
         PARTITION BY
             tenant, model, prompt_tokens_min, prompt_tokens_max, started_earliest, started_latest,
@@ -34,7 +34,7 @@ counted_firsts AS MATERIALIZED (
      )
 )
 SELECT b.call, min_by(a.call, a.place) AS twin
-FROM alike_calls AS b
+FROM compared_calls AS b
 JOIN counted_firsts AS a
   ON a.place < b.place
  AND a.tenant IS NOT DISTINCT FROM b.tenant

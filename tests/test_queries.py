@@ -1,9 +1,10 @@
 """Does every query answer its cases, both those where it fires and those where it does not?
 
 A case is a TOML file: `[[record]]`, `[[rule]]` and `[[node]]` as in `judged_evidence`, `[[row]]` the expected rows with
-the columns that matter; `[[alias]]`, `[[rate]]` and `[[side]]` are the relations of those names, `[stated]` what a variation
-changes; for the operator's queries `[[engine]]` rows as in `engine.records.SCHEMA` and `[[opening]]` of answers. Record
-numbers are written `source:line`, null is "NULL". `sabotage` is a statement that breaks the judgement first, for audits.
+the columns that matter; `[[alias]]`, `[[rate]]`, `[[side]]` and `[[limit]]` are the relations of those names, `[stated]` what
+a variation changes; for the operator's queries `[[engine]]` rows as in `engine.records.SCHEMA` and `[[opening]]` of answers.
+Record numbers are written `source:line`, null is "NULL". `sabotage` is a statement that breaks the judgement first, for
+audits.
 """
 
 from __future__ import annotations
@@ -32,9 +33,6 @@ PARAMETERS = {
     "314_by_attribute": {"attribute": "node", "most": 2},
     "317_may_be_one": {"most": 10},
     "322_matches_without_rule": {"rule_id": "rule-0"},
-    "324_records_between": {
-        "since_us": 1_600_000_000, "until_us": 1_700_000_000, "tokens_from": 998, "tokens_to": 1001
-    },
     "330_prefill_rate": {"over": 1000, "least_tokens": 100},
     "331_corroboration": {"most": 10},
     "332_node_minutes": {"most": 2},
@@ -65,6 +63,9 @@ def _sizing(store: Store, case: dict[str, Any]) -> None:
     store.create_table_as("flagged_calls", query("310_flagged_calls"))
     store.create_table_as("varied_records", query("320_varied_records"))
     store.create_table_as("all_rule_matches", query("240_rule_matches"))
+    ends = ("since_us", "until_us", "tokens_from", "tokens_to")
+    limits = pa.schema([("code", pa.string()), *((end, pa.int64()) for end in ends)])
+    store.register("moved_limits", pa.Table.from_pylist(case.get("limit", []), limits))
     changed = {**PARAMETERS["110_parts"], **case.get("stated", {})}
     store.create_table_as("stated_parts", query("110_parts"), changed)
 
@@ -91,6 +92,8 @@ def test_a_query_answers_its_case(path: Path) -> None:
         )
         if "310" <= stem < "400":
             _sizing(store, case)
+        if stem == "250_possible_duplicates":
+            store.create_table_as("compared_calls", query("246_compared_calls"))
         if sabotage := case.get("sabotage"):
             store._connection.execute(sabotage)
         answer = store.run(query(stem), PARAMETERS.get(stem))

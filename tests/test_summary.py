@@ -5,10 +5,11 @@ from __future__ import annotations
 import pyarrow as pa
 from msgspec.structs import replace
 
+from kvforensics.counts import Counts, ExcludedCounts, OutsideCounts, ResponseCounts, TenantCounts
 from kvforensics.coverage import Coverage, LogJudgement
 from kvforensics.gather import Ingested
 from kvforensics.incident import load_incident
-from kvforensics.judge import Counts, ExcludedCounts, Judgement, OutsideCounts, ResponseCounts, TenantCounts
+from kvforensics.judge import Judgement
 from kvforensics.observed import InputReport
 from kvforensics.summary import summarise
 from kvforensics.verdict import Verdict

@@ -6,25 +6,23 @@ queries; here is only the order, the loops that run until nothing changes, and t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from msgspec import Struct
-from msgspec.structs import replace
 
 from kvforensics.alias import KINDS, Aliases
-from kvforensics.catalog import Query, Value, query
-from kvforensics.counts import Counts, ExcludedCounts, OutsideCounts, ResponseCounts, RuleCount, Settled, TenantCounts
+from kvforensics.catalog import Value, query
+from kvforensics.counting import Ask, count_all, one_row, warnings_of
+from kvforensics.counts import Counts, Settled
 from kvforensics.errors import EvidenceError
 from kvforensics.exclusion import ExclusionRule, match_client_ips
-from kvforensics.plural import counted
 from kvforensics.store import Store
 
 if TYPE_CHECKING:
     from kvforensics.incident import Incident
 
-Ask = Callable[[str], Query]
 _RULES = pa.schema(
     [("rule_id", pa.string()), ("ordinal", pa.int64()), ("valid_from", pa.int64()), ("valid_until", pa.int64())]
 )
@@ -93,10 +91,10 @@ def judge(
     for stem in _AUDITS:
         if broken := store.run(ask(stem)).num_rows:
             raise EvidenceError(f"the judgement does not add up: {broken} rows", where=stem)
-    counts = _count(store, ask, off_model_dropped, settled, sampled=sampled)
+    counts = count_all(store, ask, rules, off_model_dropped, settled, sampled=sampled)
     findings = store.run(ask("270_findings"))
     context = store.run(ask("280_context"))
-    return Judgement(findings, counts, tuple(_warnings(store, ask, counts)), rounds, context)
+    return Judgement(findings, counts, tuple(warnings_of(store, ask, counts)), rounds, context)
 
 
 def judge_again(
@@ -124,27 +122,6 @@ def without_rule(store: Store, rule_id: str | None) -> None:
     """
     store.create_table_as("rule_matches", query("322_matches_without_rule"), {"rule_id": rule_id})
     _dispositions(store, query)
-
-
-def recount(store: Store, *, sampled: bool, ask: Ask = query) -> tuple[ResponseCounts, TenantCounts, int, int]:
-    """Responses, tenants, replays and excluded responses of the dispositions as they stand."""
-    return _recounted(*_summed(store, ask), sampled=sampled)
-
-
-def _summed(store: Store, ask: Ask) -> tuple[dict[str, int], dict[str, int]]:
-    return _one(store, ask, "301_responses"), _one(store, ask, "302_tenants")
-
-
-def _recounted(
-    r: dict[str, int], t: dict[str, int], *, sampled: bool
-) -> tuple[ResponseCounts, TenantCounts, int, int]:
-    upper = r["affected"] + r["possible"] + r["replays"] + r["guessed"]
-    return (
-        ResponseCounts(r["affected"], r["possible"], r["affected"], None if sampled else upper),
-        TenantCounts(t["affected"], t["possible"], t["lower"], None if sampled else t["upper"], t["unknown_records"]),
-        r["replays"],
-        r["excluded"],
-    )
 
 
 def part(store: Store, incident: Incident, name: str = "parts", ask: Ask = query) -> None:
@@ -180,7 +157,9 @@ def _verdicts(store: Store, ask: Ask, rules: Sequence[ExclusionRule], aliases: A
 
 def _dispositions(store: Store, ask: Ask) -> None:
     _create(store, ask, ("excluded_calls", "241_excluded_calls"))
-    if store.create_table_as("alike_calls", ask("245_alike_calls")):
+    # In most logs there are none, and to plan the later questions takes longer than to see that.
+    alike = store.create_table_as("alike_calls", ask("245_alike_calls"))
+    if alike and store.create_table_as("compared_calls", ask("246_compared_calls")):
         _create(store, ask, ("possible_duplicates", "250_possible_duplicates"))
     else:
         store.register("possible_duplicates", _NO_DUPLICATES)
@@ -233,7 +212,7 @@ def _tie(store: Store, ask: Ask) -> int:
         if not store.create_table_as("labels", ask("203_labels_first")) and not shared:
             return rounds
         before = None
-        while (total := _one(store, ask, "205_labels_sum")["total"]) != before:
+        while (total := one_row(store, ask, "205_labels_sum")["total"]) != before:
             before = total
             store.create_table_as("labels", ask("204_labels_next"))
             rounds += 1
@@ -241,60 +220,3 @@ def _tie(store: Store, ask: Ask) -> int:
         if not store.create_table_as("request_ties", ask("207_request_ties")):
             return rounds
         store.create_table_as("ties", ask("209_ties_joined"))
-
-
-def _one(store: Store, ask: Ask, stem: str, parameters: dict[str, Value] | None = None) -> dict[str, int]:
-    row: dict[str, int] = store.run(ask(stem), parameters).to_pylist()[0]
-    return row
-
-
-def _count(store: Store, ask: Ask, off_model_dropped: int, settled: Settled, *, sampled: bool) -> Counts:
-    r, t = _summed(store, ask)
-    responses, tenants, _, _ = _recounted(r, t, sampled=sampled)
-    outside = OutsideCounts(**_one(store, ask, "303_outside", {"off_model_dropped": off_model_dropped}))
-    outside = replace(outside, **{part: getattr(outside, part) + n for part, n in settled._asdict().items()})
-    overlaps: dict[str, list[tuple[str, int]]] = {}
-    for row in store.run(ask("305_rule_overlaps")).to_pylist():
-        overlaps.setdefault(row["rule_id"], []).append((row["other_id"], row["records"]))
-    by_rule = tuple(
-        RuleCount(**row, overlaps=tuple(overlaps.get(row["rule_id"], ())))
-        for row in store.run(ask("304_rules")).to_pylist()
-    )
-    records = r["records"] + off_model_dropped + sum(settled)
-    flagged = r["affected"] + r["possible"] + r["replays"] + r["excluded"] + r["duplicates"]
-    if flagged + outside.total != records:
-        raise EvidenceError(f"{records} records were read, but {flagged + outside.total} are counted")
-    return Counts(
-        responses=responses,
-        tenants=tenants,
-        excluded=ExcludedCounts(r["excluded"], t["excluded"], by_rule),
-        duplicates=r["duplicates"],
-        guessed_duplicates=r["guessed"],
-        replays=r["replays"],
-        outside=outside,
-        records=records,
-    )
-
-
-def _warnings(store: Store, ask: Ask, counts: Counts) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    for rule in counts.excluded.by_rule:
-        if rule.straddling:
-            found.append((
-                "rule_validity_straddles",
-                f"rule {rule.rule_id}: {rule.straddling} records may have started inside or outside its validity, "
-                "and were not matched",
-            ))  # fmt: skip
-        if not rule.hits:
-            found.append(("rule_matched_nothing", f"rule {rule.rule_id} matched no record that may be on the model"))
-    d = _one(store, ask, "306_disagreements")
-    if d["calls"]:
-        parts = ", ".join(f"{k} {d[k]}" for k in ("on_model", "in_window", "over_threshold", "served") if d[k])
-        found.append(("records_disagree", f"records of {d['calls']} calls contradict each other ({parts})"))
-    if counts.guessed_duplicates:
-        found.append((
-            "possible_duplicate_without_id",
-            f"{counted(counts.guessed_duplicates, 'record')} may be another one again, but no id ties them; the upper bound "
-            "counts them",
-        ))  # fmt: skip
-    return found

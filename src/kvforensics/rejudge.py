@@ -22,11 +22,12 @@ from kvforensics.appraisal import reach_of
 from kvforensics.bag import Problem
 from kvforensics.case_reader import StoredCase
 from kvforensics.catalog import Query, digests, parse_query, query
+from kvforensics.counting import Ask
 from kvforensics.counts import Settled
 from kvforensics.errors import EvidenceError, KvForensicsError
 from kvforensics.exclusion import ExclusionRule, parse_exclusions
 from kvforensics.incident import Incident
-from kvforensics.judge import Ask, Judgement, judge
+from kvforensics.judge import Judgement, judge
 from kvforensics.resize import not_sized, stored_question, stored_reading, unequal
 from kvforensics.store import Store
 from kvforensics.summary import counted

@@ -18,15 +18,20 @@ from msgspec.structs import replace
 
 from kvforensics.alias import Aliases
 from kvforensics.catalog import query
+from kvforensics.counting import recount
 from kvforensics.counts import Counts, ResponseCounts, TenantCounts
 from kvforensics.coverage import Gap, LogCoverage, cover
 from kvforensics.exclusion import ExclusionRule
 from kvforensics.incident import Incident
 from kvforensics.instant import rfc3339
-from kvforensics.judge import judge_again, part, recount, without_rule
+from kvforensics.judge import judge_again, part, without_rule
 from kvforensics.store import Store, threads_for
 
 HOUR_US = 3_600_000_000
+_LIMITS = pa.schema([
+    ("code", pa.string()), ("since_us", pa.int64()), ("until_us", pa.int64()), ("tokens_from", pa.int64()),
+    ("tokens_to", pa.int64()),
+])  # fmt: skip
 Again = Callable[[], Store]
 
 
@@ -109,7 +114,20 @@ def _rules(again: Again, run: Run, stated: Variation) -> Iterator[Variation]:
 
 def _windows(store: Store, again: Again, run: Run, stated: Variation) -> Iterator[Variation]:
     """The edges of the window moved, and the threshold at the lower end of the uncertain band."""
-    i = run.incident
+    moved = list(_moved_limits(run.incident))
+    rows = [
+        dict(zip(_LIMITS.names, (code, *_between(_edges(run.incident), _edges(incident)),
+                                 *_between(_limits(run.incident), _limits(incident))), strict=True))
+        for code, _, incident in moved
+    ]  # fmt: skip
+    store.register("moved_limits", pa.Table.from_pylist(rows, schema=_LIMITS))
+    matter = set(store.run(query("324_limits_that_matter"))["code"].to_pylist())
+    for code, change, incident in moved:
+        yield _varied(again, run, stated, incident, code, change, matters=code in matter)
+
+
+def _moved_limits(i: Incident) -> Iterator[tuple[str, str, Incident]]:
+    """Code, words and incident of each variation."""
     for code, edge, incident in (
         ("start_1h_earlier", "starts", replace(i, start_us=i.start_us - HOUR_US)),
         ("start_1h_later", "starts", replace(i, start_us=i.start_us + HOUR_US)),
@@ -120,33 +138,28 @@ def _windows(store: Store, again: Again, run: Run, stated: Variation) -> Iterato
             continue
         at = incident.start_us if edge == "starts" else incident.end_us
         tail = " (its tail moves with it)" if edge == "ends" and i.uncertain_until_us > i.end_us else ""
-        change = f"the window {edge} at {rfc3339(at)}{tail}"
-        yield _varied(store, again, run, stated, incident, code, change)
+        yield code, f"the window {edge} at {rfc3339(at)}{tail}", incident
     if i.uncertain_from <= i.prompt_tokens_over:
         nodes = tuple(replace(n, prompt_tokens_over=n.uncertain_from - 1) for n in i.nodes)
         lower = replace(i, prompt_tokens_over=i.uncertain_from - 1, nodes=nodes)
         change = f"the threshold is over {i.uncertain_from - 1:,} tokens: the uncertain band counts as over"
-        yield _varied(store, again, run, stated, lower, "threshold_at_band", change)
+        yield "threshold_at_band", change, lower
 
 
 def _varied(
-    store: Store, again: Again, run: Run, stated: Variation, incident: Incident, code: str, change: str
+    again: Again, run: Run, stated: Variation, incident: Incident, code: str, change: str, *, matters: bool
 ) -> Variation:
     """One variation of the incident; where it changes no part of any record, it changes no number."""
     sampled = _unbounded(run, incident)
-    parted = _changes(store, again, run.incident, incident)
+    parted = matters and _changes(again, incident)
     if not parted and sampled == _unbounded(run, run.incident):
         return replace(stated, code=code, change=change)
     judge_again(again(), incident, run.rules, run.aliases, parted=parted)
     return _counted(again(), code, change, sampled=sampled)
 
 
-def _changes(store: Store, again: Again, stated: Incident, varied: Incident) -> bool:
-    """Whether any part of any record changes; where one does, the relation `parts` is that of the variation."""
-    times, tokens = _moved(_edges(stated), _edges(varied)), _moved(_limits(stated), _limits(varied))
-    asked = {"since_us": times[0], "until_us": times[1], "tokens_from": tokens[0], "tokens_to": tokens[1]}
-    if not store.run(query("324_records_between"), asked).to_pylist()[0]["records"]:
-        return False
+def _changes(again: Again, varied: Incident) -> bool:
+    """Whether any part of any record changes; the relation `parts` is that of the variation then."""
     part(again(), varied)
     return bool(again().run(query("323_parts_changed")).to_pylist()[0]["records"])
 
@@ -160,7 +173,7 @@ def _limits(incident: Incident) -> tuple[int, ...]:
     return (incident.uncertain_from, incident.prompt_tokens_over, *by_node)
 
 
-def _moved(before: tuple[int, ...], after: tuple[int, ...]) -> tuple[int | None, int | None]:
+def _between(before: tuple[int, ...], after: tuple[int, ...]) -> tuple[int | None, int | None]:
     """The lowest and the highest of the limits that moved, None where none did."""
     moved = [n for pair in zip(before, after, strict=True) if pair[0] != pair[1] for n in pair]
     return (min(moved), max(moved)) if moved else (None, None)
