@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any
 
 import polars as pl
@@ -72,20 +74,54 @@ def plain_columns(frame: pl.DataFrame, *, times: bool = True) -> tuple[pl.DataFr
     plain = []
     nested = []
     for name, kind in frame.schema.items():
+        held = pl.col(name)
         if isinstance(kind, pl.Datetime):
-            plain += [_time_text(pl.col(name), kind)] if times else []
+            plain += [_time_text(held, kind)] if times else []
         elif kind == pl.Date:
-            days = pl.when(pl.col(name).to_physical().is_between(*_YEAR_DAYS)).then(pl.col(name))
-            plain.append(pl.coalesce(days.cast(_TEXT), pl.col(name).to_physical().cast(_TEXT)).alias(name))
+            days = pl.when(held.to_physical().is_between(*_YEAR_DAYS)).then(held)
+            plain.append(pl.coalesce(days.cast(_TEXT), held.to_physical().cast(_TEXT)).alias(name))
         elif isinstance(kind, pl.Duration):
-            plain.append(pl.format("{}us", pl.col(name).dt.total_microseconds()).alias(name))
+            plain.append(pl.format("{}us", held.dt.total_microseconds()).alias(name))
         elif kind in (pl.Time, pl.Decimal):
-            plain.append(pl.col(name).cast(_TEXT))
+            plain.append(held.cast(_TEXT))
         elif kind == pl.Binary:
-            plain.append(pl.col(name).map_elements(lambda b: b.decode("utf-8", "replace"), return_dtype=_TEXT))
+            plain.append(held.map_elements(_text, return_dtype=_TEXT))
         elif not (kind == _TEXT or kind.is_numeric() or kind in (pl.Boolean, pl.Null)):
             nested.append(name)
     return frame.with_columns(plain), tuple(nested)
+
+
+def records(frame: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """The rows of plain columns, with what is inside of nested values as JSON would say it too."""
+    nested = [name for name, kind in frame.schema.items() if kind.is_nested()]
+    for row in frame.iter_rows(named=True):
+        for name in nested:
+            row[name] = _plain(row[name])
+        yield row
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {text_of(_plain(key)) or "": _plain(held) for key, held in value.items()}
+    if isinstance(value, list):
+        return [_plain(held) for held in value]
+    read = _INSIDE.get(type(value))
+    return value if read is None else read(value)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _instant(at: datetime) -> str:
+    return f"{at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z" if at.tzinfo else at.isoformat()
+
+
+_INSIDE: dict[type, Callable[[Any], str]] = {
+    bytes: _text, Decimal: str, datetime: _instant, date: date.isoformat, time: time.isoformat,
+    timedelta: lambda lasted: f"{lasted // timedelta(microseconds=1)}us",
+}  # fmt: skip
+"""How values that JSON does not have are written, as `plain_columns` writes them."""
 
 
 def _time_text(name: pl.Expr, kind: pl.Datetime) -> pl.Expr:

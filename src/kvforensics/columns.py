@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Sequence
 import polars as pl
 
 from kvforensics.asked import Asked
-from kvforensics.cells import COUNTS, Batch, Cell, as_it_is, either_pattern, key_pattern, told
+from kvforensics.cells import COUNTS, Batch, Cell, as_it_is, either_pattern, key_pattern, records, told
 from kvforensics.masks import Mask, both, either, every, some, without
 from kvforensics.paths import fold
 from kvforensics.raw import TELLING, TIMES, Extractor, raw_batch
@@ -181,7 +181,7 @@ class Columns:
             unsure = either(unsure, doubt)
         if unsure is None:
             return raw
-        inside = self.extractor.batch(frame.filter(unsure).to_dicts(), doubts)
+        inside = self.extractor.batch(list(records(frame.filter(unsure))), doubts)
         at = (unsure.cast(pl.Int64).cum_sum() - 1).clip(0)
         return raw.with_columns(raw[slot].zip_with(~unsure, inside[slot].gather(at)) for slot in doubts)
 

@@ -92,7 +92,7 @@ def _widest(tables: list[tuple[bytes, int, list[list[str]]]], newline: bytes) ->
         width = len(rows[0])
         same = sum(1 for r in rows if len(r) == width) / len(rows)
         header = _is_header(rows[0])
-        columns = tuple(rows[0]) if header else tuple(f"column_{i + 1}" for i in range(width))
+        columns = _names(rows[0]) if header else tuple(map(_by_place, range(width)))
         if best is None or (same, width) > best[:2]:
             best = (same, width, Dialect(delimiter, b'"', header, columns, newline, lead))
     return best[2] if best and best[0] >= 0.5 else None
@@ -161,10 +161,19 @@ def _without_end(row: bytes, newline: bytes) -> bytes:
 
 
 def _is_header(cells: list[str]) -> bool:
-    names = [c.strip() for c in cells]
-    return (
-        all(names) and len(set(names)) == len(names) and not any(_NUMBER.fullmatch(n) or _TIME.match(n) for n in names)
-    )
+    names = [name for c in cells if (name := c.strip())]
+    # An index is often written without a name, and a row can end in a delimiter.
+    most, different = 2 * len(names) > len(cells), len(set(names)) == len(names)
+    return most and different and not any(_NUMBER.fullmatch(n) or _TIME.match(n) for n in names)
+
+
+def _names(header: list[str]) -> tuple[str, ...]:
+    """The names of a header's columns; one without a name has that of its place."""
+    return tuple(name if name.strip() else _by_place(place) for place, name in enumerate(header))
+
+
+def _by_place(place: int) -> str:
+    return f"column_{place + 1}"
 
 
 def split_rows(data: bytes, dialect: Dialect) -> list[bytes]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kvforensics.cells import plain_columns
+import polars as pl
+from msgspec.json import encode
+
+from kvforensics.cells import plain_columns, records
 from kvforensics.detect import SAMPLE_RECORDS, table_plans
 from kvforensics.model_id import ModelReader
 from kvforensics.parquet_rows import BROKEN, ParquetRows
@@ -21,7 +24,7 @@ def parquet_plans(path: str, formats: Sequence[Format], wrappers: Sequence[Wrapp
     try:
         with ParquetRows(path) as file:
             frame = next(file.frames(file.empty.columns, SAMPLE_RECORDS), file.empty)
-        rows = plain_columns(frame)[0].to_dicts()
+        rows = list(records(plain_columns(frame)[0]))
     except BROKEN:
         return []
     return table_plans("parquet", rows, formats, wrappers)
@@ -31,9 +34,11 @@ def parquet_names_model(path: str, reader: ModelReader) -> bool:
     """Whether any cell names the model, or may, as it cannot be read. Pages are compressed, so the bytes do not tell."""
     try:
         with ParquetRows(path) as file:
-            return any(
-                reader.mentions(plain_columns(frame)[0].write_ndjson().encode())
-                for frame in file.frames(file.empty.columns, _ROWS)
-            )
+            frames = (plain_columns(frame) for frame in file.frames(file.empty.columns, _ROWS))
+            return any(reader.mentions(_written(frame, nested=bool(nested))) for frame, nested in frames)
     except BROKEN:
         return True
+
+
+def _written(frame: pl.DataFrame, *, nested: bool) -> bytes:
+    return encode(list(records(frame))) if nested else frame.write_ndjson().encode()

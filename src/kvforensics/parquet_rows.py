@@ -14,12 +14,16 @@ from typing import Self
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+from polars.selectors import by_name
+
+from kvforensics.arrow_types import known
 
 BROKEN = (
     pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, OverflowError,
 )  # fmt: skip
 """What reading a file that is damaged raises."""
 _CHANGED = "the file is another one than before"
+_TWICE = "two columns have one name"
 _FEWEST_ROWS = 64
 _ARROW_ROWS = 8192
 MOST_BYTES = 64 << 20
@@ -42,19 +46,25 @@ class ParquetRows:
         """The rows of the file before these."""
         self._ends = list(accumulate(sizes[i] for i in self._groups))
         self.height = self._ends[-1] if self._ends else 0
-        empty = pl.DataFrame(pl.from_arrow(self._file.schema_arrow.empty_table()))
+        schema = self._file.schema_arrow
+        self._names = {_plain_name(f.name): f.name for f in schema}
+        self._types = {_plain_name(f.name): known(f.type) for f in schema}
+        if len(self._types) < len(schema):
+            raise pa.ArrowInvalid(_TWICE)
+        empty = pl.DataFrame(pl.from_arrow(pa.schema(self._types.items()).empty_table()))
         self.empty = _spelled(empty)
         """The columns, without rows."""
-        self.odd: set[int] = set()
-        """The rows seen so far, counted from 0, with a text that is no UTF-8; such a text is null."""
-        self._scan = self._lazy(empty.schema)
+        self.odd: dict[int, set[str]] = {}
+        """The rows seen so far, counted from 0, with a text that is no UTF-8, and in which columns; such a text is null."""
+        self._scan = self._lazy(empty.schema) if list(self._types.values()) == schema.types else None
 
     def _lazy(self, schema: pl.Schema) -> pl.LazyFrame | None:
         try:
             scan = pl.scan_parquet(self._path, glob=False, hive_partitioning=False, cache=False)
-            return scan if scan.collect_schema() == schema else None
+            told = {_plain_name(name): kind for name, kind in scan.collect_schema().items()}
         except BROKEN:
             return None
+        return scan if told == schema else None
 
     def __enter__(self) -> Self:
         return self
@@ -94,7 +104,9 @@ class ParquetRows:
         if self._scan is None:
             return None
         try:
-            frame = self._scan.select(names).slice(self.before + start, rows).collect()
+            asked = by_name([self._names[n] for n in names])
+            frame = self._scan.select(asked).slice(self.before + start, rows).collect()
+            frame.columns = [_plain_name(name) for name in frame.columns]
         except BROKEN:
             self._scan = None
             return None
@@ -103,6 +115,7 @@ class ParquetRows:
     def _by_arrow(self, names: Sequence[str], start: int, step: int) -> Iterator[pl.DataFrame]:
         """The rows from a place on."""
         texts = [f.name for f in self._file.schema_arrow if _is_text(f.type)]
+        columns = [self._names[n] for n in names]
         at = 0
         with pq.ParquetFile(self._path, read_dictionary=texts) as file:
             if not file.metadata.equals(self._file.metadata):
@@ -112,12 +125,30 @@ class ParquetRows:
                 if at + rows <= start:
                     at += rows
                     continue
-                for batch in file.iter_batches(min(step, _ARROW_ROWS), row_groups=[group], columns=list(names)):
-                    frame, odd = _undone(batch)
-                    self.odd.update(at + i for i in odd)
+                for batch in file.iter_batches(min(step, _ARROW_ROWS), row_groups=[group], columns=columns):
+                    frame, odd = self._undone(batch)
+                    for row, name in odd:
+                        self.odd.setdefault(at + row, set()).add(name)
                     rest = frame[max(0, start - at) :]
                     yield from _bounded(rest, size_of(rest))
                     at += batch.num_rows
+
+    def _undone(self, batch: pa.RecordBatch) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
+        """A batch with texts instead of places in a dictionary, and where a text is no UTF-8, which is null now."""
+        columns: dict[str, pl.Series] = {}
+        odd: list[tuple[int, str]] = []
+        for name, held in zip(map(_plain_name, batch.schema.names), batch.columns, strict=True):
+            if pa.types.is_dictionary(held.type) and _is_text(held.type.value_type):
+                texts, nulls = _texts(held.dictionary)
+                codes = pl.Series(held.indices).cast(pl.Int64)
+                if not codes.is_between(0, len(texts) - 1).all():
+                    raise pa.ArrowInvalid(name)
+                columns[name] = texts.gather(codes).alias(name)
+                odd += ((row, name) for row in codes.is_in(list(nulls)).fill_null(value=False).arg_true()) if nulls else ()
+            else:
+                told = held if held.type == self._types[name] else held.cast(self._types[name])
+                columns[name] = pl.Series(name, pl.from_arrow(told))
+        return _spelled(pl.DataFrame(columns)), odd
 
 
 def count_rows(path: str) -> int | None:
@@ -128,25 +159,13 @@ def count_rows(path: str) -> int | None:
         return None
 
 
+def _plain_name(name: str) -> str:
+    """The name of a column as it is, but for one that Polars would take for a pattern of names."""
+    return f"\x00{name}" if name[:1] in ("^", "*") else name
+
+
 def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _undone(batch: pa.RecordBatch) -> tuple[pl.DataFrame, set[int]]:
-    """A batch with texts instead of places in a dictionary, and the rows of which some text is no UTF-8, now null."""
-    columns: dict[str, pl.Series] = {}
-    odd: set[int] = set()
-    for name, held in zip(batch.schema.names, batch.columns, strict=True):
-        if pa.types.is_dictionary(held.type) and _is_text(held.type.value_type):
-            known, nulls = _texts(held.dictionary)
-            codes = pl.Series(held.indices).cast(pl.Int64)
-            if not codes.is_between(0, len(known) - 1).all():
-                raise pa.ArrowInvalid(name)
-            columns[name] = known.gather(codes).alias(name)
-            odd.update(codes.is_in(list(nulls)).fill_null(value=False).arg_true() if nulls else ())
-        else:
-            columns[name] = pl.Series(name, pl.from_arrow(held))
-    return _spelled(pl.DataFrame(columns)), odd
 
 
 def _texts(held: pa.Array) -> tuple[pl.Series, set[int]]:

@@ -5,12 +5,12 @@ Whole columns where they settle it, row by row where they do not. A row has the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 import polars as pl
 
-from kvforensics.cells import plain_columns
+from kvforensics.cells import plain_columns, records
 from kvforensics.normalise import Located
 from kvforensics.parquet_rows import BROKEN, MOST_BYTES, ParquetRows, size_of
 from kvforensics.scan import Scanner
@@ -23,6 +23,7 @@ _WORTH_SETTLING = 1 << 17
 _MOST_WAITING = 4
 """So many batches at most, as what is left of a batch holds all its texts."""
 _SEEN_BYTES = 16 << 20
+_NOWHERE: frozenset[str] = frozenset()
 
 
 def scan_parquet(scanner: Scanner, path: str, first: int = 0, count: int | None = None) -> None:
@@ -42,8 +43,8 @@ def _by_row(scanner: Scanner, rows: ParquetRows) -> Iterator[int]:
     """Gives the number of rows that are done, again and again."""
     row = 0
     for frame in rows.frames(rows.empty.columns, _CAREFUL_BATCH):
-        for values in plain_columns(frame)[0].iter_rows(named=True):
-            scanner.row(values, row + 1, None, None, _reasons(rows, row))
+        for values in records(plain_columns(frame)[0]):
+            scanner.row(values, row + 1, None, None, _reasons(rows, row, rows.empty.columns))
             row += 1
         yield row
 
@@ -58,7 +59,7 @@ def _by_column(scanner: Scanner, lane: TableLane, rows: ParquetRows) -> Iterator
     try:
         for frame in rows.frames(narrow, _BATCH):
             end = done + frame.height
-            if not rows.odd or rows.odd.isdisjoint(range(done, end)):
+            if not rows.odd or rows.odd.keys().isdisjoint(range(done, end)):
                 looked = lane.look(plain_columns(frame, times=False)[0], done)
                 staying.add(looked)
                 foreign += looked.foreign
@@ -121,8 +122,9 @@ def _wide(names: list[str], lane: TableLane, near: Sequence[Near], unsure: Seque
     return names if every else [n for n in names if n in lane.wide] or names[:1]
 
 
-def _reasons(rows: ParquetRows, row: int) -> tuple[str, ...]:
-    return ("invalid_utf8",) if row in rows.odd else ()
+def _reasons(rows: ParquetRows, row: int, names: Iterable[str]) -> tuple[str, ...]:
+    """Only of columns that are read of every row that is kept, so that nothing hangs on what else is read beside it."""
+    return () if rows.odd.get(row, _NOWHERE).isdisjoint(names) else ("invalid_utf8",)
 
 
 def _look_again(
@@ -178,5 +180,5 @@ def _keep(
             left += lane.keep(here, frame.filter(asked.is_in(here.rows.implode())), locate)
     left.sort()
     values = frame.filter(asked.is_in(pl.Series(left, dtype=pl.Int64).implode()))
-    for at, record in zip(left, values.iter_rows(named=True), strict=True):
-        scanner.row(record, at + 1, None, None, _reasons(rows, at))
+    for at, record in zip(left, records(values), strict=True):
+        scanner.row(record, at + 1, None, None, _reasons(rows, at, lane.wide))
