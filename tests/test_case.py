@@ -5,12 +5,16 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow.parquet as pq
 import pytest
 
+from kvforensics import appraisal
+from kvforensics import case as cases
 from kvforensics.case import Case, CheckOptions, RunFacts
 from kvforensics.case_folder import CaseWriter
 from kvforensics.errors import KvForensicsError, UsageError
@@ -174,6 +178,27 @@ def test_a_full_disk_for_temporary_files_says_which(logs: Path, monkeypatch: pyt
     with Case() as case, pytest.raises(KvForensicsError, match="temporary files is full") as told:
         case.check(CheckOptions((str(logs),), workers=1))
     assert "TMPDIR" in str(told.value)
+
+
+def test_a_disk_that_gets_full_while_the_records_are_judged_is_told_alike(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        try:
+            raise duckdb.IOException('IO Error: Could not write file "store.duckdb": No space left on device')
+        except duckdb.Error as error:
+            raise KvForensicsError("the query failed", where="110_parts") from error
+
+    monkeypatch.setattr(appraisal, "judge", full)
+    with Case() as case, pytest.raises(KvForensicsError, match="temporary files is full"):
+        case.check(CheckOptions((str(logs),), workers=1))
+
+
+def test_a_worker_that_was_killed_is_told_with_what_to_try(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: object) -> None:
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(cases, "ingest", killed)
+    with Case() as case, pytest.raises(KvForensicsError, match="was killed, most likely for want of memory"):
+        case.check(CheckOptions((str(logs),), workers=2))
 
 
 def test_two_copies_of_a_source_give_different_finding_ids() -> None:

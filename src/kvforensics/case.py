@@ -37,6 +37,7 @@ from kvforensics.summary import summarise
 from kvforensics.unmatched import stated, unmatched, without_tenant
 from kvforensics.verdict import Verdict
 from kvforensics.whole import room_in
+from kvforensics.workers import all_alive
 
 CASE_SCHEMA = "kvforensics.case/1"
 RUN_SCHEMA = "kvforensics.run/1"
@@ -130,15 +131,14 @@ class Case(Struct):
             tenant_by=options.tenant_by, workers=options.workers, memory_bytes=options.memory_bytes, spool=spool,
             keep=_keep(options), keys=keys,
         )  # fmt: skip
-        with room_in(spool):
+        question = Question(incident, rules, aliases, options.sizing, options.assume_complete, request.keep != "open")
+        with room_in(spool), all_alive():
             ingested = ingest(request, progress)
-        unused = unmatched(ingested.inputs, stated(options.timezones, options.formats, options.sizing), mappings)
-        ingested = replace(ingested, warnings=(*ingested.warnings, *unused))
-        keep = _keep(options)
-        appraisal = appraise(
-            ingested, Question(incident, rules, aliases, options.sizing, options.assume_complete, keep != "open"),
-            spool=spool, memory_bytes=options.memory_bytes, threads=options.workers or None,
-        )  # fmt: skip
+            unused = unmatched(ingested.inputs, stated(options.timezones, options.formats, options.sizing), mappings)
+            ingested = replace(ingested, warnings=(*ingested.warnings, *unused))
+            appraisal = appraise(
+                ingested, question, spool=spool, memory_bytes=options.memory_bytes, threads=options.workers or None
+            )
         coverage, judgement = appraisal.coverage, appraisal.judgement
         unnamed = without_tenant(options.tenant_by, judgement.findings["tenant"])
         ingested = replace(ingested, warnings=(*ingested.warnings, *unnamed))

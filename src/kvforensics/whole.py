@@ -105,8 +105,9 @@ def room_in(folder: Path) -> Iterator[None]:
     """What writes temporary files to a folder. Raises `KvForensicsError` where its disk gets full meanwhile."""
     try:
         yield
-    except (OSError, pa.ArrowException) as error:
-        if not _is_full(error):
+    except (OSError, pa.ArrowException, KvForensicsError) as error:
+        cause = error.__cause__ if isinstance(error, KvForensicsError) else error
+        if cause is None or not _is_full(cause):
             raise
         raise KvForensicsError(
             "the disk for temporary files is full", where=str(folder),
@@ -114,9 +115,9 @@ def room_in(folder: Path) -> Iterator[None]:
         ) from error  # fmt: skip
 
 
-def _is_full(error: Exception) -> bool:
+def _is_full(error: BaseException) -> bool:
     return (isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)) or _says_full(error)
 
 
-def _says_full(error: Exception) -> bool:
+def _says_full(error: BaseException) -> bool:
     return any(os.strerror(number) in str(error) for number in (errno.ENOSPC, errno.EDQUOT))

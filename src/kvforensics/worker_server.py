@@ -8,8 +8,11 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import signal
 from importlib import import_module
 
+# Ctrl-C is for the main process, which ends this one.
+signal.signal(signal.SIGINT, signal.SIG_IGN)
 gc.disable()
 import_module("kvforensics.piece")
 gc.freeze()

@@ -14,12 +14,15 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import accumulate, islice
 from multiprocessing import get_context
 from multiprocessing.context import BaseContext
 from pathlib import Path
+
+from kvforensics.errors import KvForensicsError
 
 PARALLEL_FROM = 24 << 20
 """Bytes of evidence below which several processes cost more than they save."""
@@ -28,6 +31,7 @@ _SERVER = "kvforensics.worker_server"
 _THREADED = ("polars", "pyarrow", "duckdb")
 """Libraries that start threads of their own once they are used, which a copy of a process does not have."""
 _MOST_FILES = 4096
+_PR_SET_PDEATHSIG = 1
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _KEPT_BYTES = 128 << 20
 _BLOCK_BYTES = 32 << 20
@@ -64,6 +68,17 @@ def get_ready(paths: Iterable[str], workers: int) -> None:
     _ready[workers].submit(int)
 
 
+@contextmanager
+def all_alive() -> Iterator[None]:
+    """What asks the workers. Raises `KvForensicsError` where one of them was killed meanwhile."""
+    try:
+        yield
+    except BrokenProcessPool as error:
+        raise KvForensicsError(
+            "a process that read the evidence was killed, most likely for want of memory", advice="use fewer with --workers"
+        ) from error
+
+
 def _is_large(paths: Iterable[str]) -> bool:
     return any(total >= PARALLEL_FROM for total in accumulate(islice(_sizes(paths), _MOST_FILES)))
 
@@ -72,10 +87,8 @@ def _sizes(paths: Iterable[str]) -> Iterator[int]:
     for path in paths:
         with suppress(OSError, ValueError):
             yield Path(path).stat().st_size
-        for folder, _, names in os.walk(path):
-            for name in names:
-                with suppress(OSError):
-                    yield Path(folder, name).stat().st_size
+            for folder, _, names in os.walk(path):
+                yield from _sizes(str(Path(folder, name)) for name in names)
 
 
 def _context() -> BaseContext:
@@ -95,17 +108,28 @@ def _begin() -> None:
     """Ctrl-C is for the main process; it ends the workers. What is loaded stays, so that nobody need look for garbage in it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if sys.platform != "win32":
+        # A copy has the mask of the process that was loading.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
     gc.freeze()
     gc.enable()
-    _keep_pages()
+    if sys.platform == "linux":
+        library = ctypes.CDLL(None)
+        _end_with_parent(library)
+        _keep_pages(library)
 
 
-def _keep_pages() -> None:
+def _end_with_parent(library: ctypes.CDLL) -> None:
+    """Where the parent is killed it can end nobody, and a worker would wait for its next piece for ever (prctl(2))."""
+    library.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _keep_pages(library: ctypes.CDLL) -> None:
     """Where the C library is glibc, let it keep what blocks of bytes leave behind for the next ones (mallopt(3)).
 
     It would give them back to the system each time, and to get new pages costs more than to read what is put there.
     """
-    tune = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    tune = getattr(library, "mallopt", None)
     if tune is not None:
         tune(_M_TRIM_THRESHOLD, _KEPT_BYTES)
         tune(_M_MMAP_THRESHOLD, _BLOCK_BYTES)

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import textwrap
+import threading
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
@@ -40,6 +41,8 @@ COMMANDS = {
 WIDTH = 80
 INTERRUPTED = 130
 TERMINATED = 143
+_stopped: list[int] = []
+"""The exit statuses of the signals that came."""
 
 
 class Program(click.Group):
@@ -66,8 +69,7 @@ class Program(click.Group):
     ) -> NoReturn:
         """Run and exit. Every way out has a status of its own; a traceback only with KVFORENSICS_DEBUG=1."""
         extra["standalone_mode"] = False
-        with suppress(ValueError):  # only the main thread of a process may say what a signal does
-            signal.signal(signal.SIGTERM, _terminated)
+        _listen()
         try:
             status = super().main(args=args, prog_name=prog_name or "kvforensics", **extra)
         except click.ClickException as error:
@@ -76,12 +78,8 @@ class Program(click.Group):
         except (click.Abort, KeyboardInterrupt):
             _complain("interrupted")
             sys.exit(INTERRUPTED)
-        except KvForensicsError as error:
-            _complain(str(error))
-            sys.exit(error.exit_status)
         except Exception as error:  # noqa: BLE001 - the last resort; the details are one variable away
-            _unexpected(error)
-            sys.exit(1)
+            sys.exit(_failed(error))
         sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -111,6 +109,18 @@ def _complain(message: str) -> None:
     click.echo(f"kvforensics: {terminal(message)}", err=True)
 
 
+def _failed(error: Exception) -> int:
+    """Say what went wrong; the exit status. A database that a signal stops raises an error of its own."""
+    if _stopped:
+        _complain("interrupted" if _stopped[0] == INTERRUPTED else "terminated")
+        return _stopped[0]
+    if isinstance(error, KvForensicsError):
+        _complain(str(error))
+        return error.exit_status
+    _unexpected(error)
+    return 1
+
+
 def _unexpected(error: Exception) -> None:
     if os.environ.get("KVFORENSICS_DEBUG") == "1":
         traceback.print_exception(error)
@@ -118,7 +128,24 @@ def _unexpected(error: Exception) -> None:
     _complain(f"unexpected error: {type(error).__name__}: {text}; KVFORENSICS_DEBUG=1 shows where")
 
 
+def _listen() -> None:
+    """Have both signals remembered. One that was to be ignored, as behind `nohup`, still is."""
+    _stopped.clear()
+    with suppress(ValueError):  # only the main thread of a process may say what a signal does
+        signal.signal(signal.SIGTERM, _terminated)
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, _interrupted)
+
+
+def _interrupted(_signal: int, _frame: object) -> None:
+    _stopped.append(INTERRUPTED)
+    raise KeyboardInterrupt
+
+
 def _terminated(_signal: int, _frame: object) -> None:
+    _stopped.append(TERMINATED)
+    # Workers that got the same signal are missed by a thread that waits for them.
+    threading.excepthook = lambda _: None
     sys.exit(TERMINATED)
 
 
