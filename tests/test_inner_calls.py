@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
@@ -159,6 +162,66 @@ def test_a_call_on_the_model_inside_a_record_of_another_one_is_not_cleared(
     first = 2 * len(kinds) + 1
     expected = {name for name, (_, is_open) in KINDS.items() if is_open}
     monkeypatch.setattr("kvforensics.piece.BLOCK_BYTES", 1 << 12)
+    for keep in ("open", "all"):
+        lines = open_lines(path, keep)
+        assert {name for n, name in enumerate(KINDS) if first + n in lines} == expected
+        assert len(lines) == len(expected)
+
+
+def as_csv(path: Path, rows: list[Row]) -> int:
+    """The rows as delimited text; the number of lines above them."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    with path.open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(names)
+        table.writerows([[cell(row.get(name)) for name in names] for row in rows])
+    return 1
+
+
+def cell(value: Any) -> Any:
+    return value if value is None or type(value) is str else json.dumps(value)
+
+
+def as_parquet(path: Path, rows: list[Row]) -> int:
+    return in_parquet(path, rows, cell)
+
+
+def as_nested(path: Path, rows: list[Row]) -> int:
+    return in_parquet(path, rows, lambda value: value)
+
+
+def as_nested_bytes(path: Path, rows: list[Row]) -> int:
+    def of_bytes(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: of_bytes(held) for key, held in value.items()}
+        return list(map(of_bytes, value)) if isinstance(value, list) else value.encode() if isinstance(value, str) else value
+
+    return in_parquet(path, rows, lambda value: of_bytes(value) if isinstance(value, dict | list) else value)
+
+
+def in_parquet(path: Path, rows: list[Row], written: Callable[[Any], Any]) -> int:
+    """The rows as Parquet, each column of one type; as texts where its values have none."""
+    columns = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        try:
+            columns[name] = pa.array([written(row.get(name)) for row in rows])
+        except pa.ArrowException:
+            columns[name] = pa.array([cell(row.get(name)) for row in rows])
+    pq.write_table(pa.table(columns), path, row_group_size=50)
+    return 0
+
+
+@pytest.mark.parametrize("make", [home, gateway])
+@pytest.mark.parametrize("write", [as_csv, as_parquet, as_nested, as_nested_bytes])
+def test_a_call_on_the_model_in_a_cell_of_a_row_of_another_one_is_not_cleared(
+    tmp_path: Path, make: Callable[[int, Row], Row], write: Callable[[Path, list[Row]], int]
+) -> None:
+    kinds = [row for row, _ in KINDS.values()]
+    rows = [make(n, of_others(row)) for n, row in enumerate(2 * kinds)]
+    rows += [make(len(rows) + n, row) for n, row in enumerate(kinds)]
+    path = tmp_path / "log"
+    first = 2 * len(kinds) + 1 + write(path, rows)
+    expected = {name for name, (_, is_open) in KINDS.items() if is_open}
     for keep in ("open", "all"):
         lines = open_lines(path, keep)
         assert {name for n, name in enumerate(KINDS) if first + n in lines} == expected

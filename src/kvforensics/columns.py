@@ -13,6 +13,7 @@ import polars as pl
 
 from kvforensics.asked import Asked
 from kvforensics.cells import COUNTS, Batch, Cell, as_it_is, either_pattern, key_pattern, records, told
+from kvforensics.inner_calls import is_passed, names_model
 from kvforensics.masks import Mask, both, either, every, some, without
 from kvforensics.paths import fold
 from kvforensics.raw import TELLING, TIMES, Extractor, raw_batch
@@ -42,6 +43,8 @@ class Columns:
         slots = {slot: self._cells(paths) for slot, paths in asked.slots.items()}
         # One count alone contradicts nothing.
         self._slots = {slot: cells for slot, cells in slots.items() if slot != ALSO or len(cells) > 1}
+        self.beside = self._beside()
+        """The columns in which a row may tell of another call than its own: those that are read as no values, or in part."""
         self._native = self._as_they_are()
         self._terms = tuple(tuple((self._cell(p), p, wanted) for p, wanted in terms) for terms in asked.signature)
         self._framing = tuple((self._cell(p), unit, wanted) for p, unit, wanted in asked.framing)
@@ -55,6 +58,13 @@ class Columns:
         cells += [c for slot in slots for c, _ in self._slots.get(slot, ())]
         found = {c.column for c in cells if c.column is not None}
         return found.union(*([self._nested, self._openable] if any(c.anywhere for c in cells) else []))
+
+    def _beside(self) -> tuple[str, ...]:
+        told = [(slot, cell) for slot, cells in self._slots.items() for cell, _ in cells if cell.column is not None]
+        deep = {cell.column for _, cell in told if cell.deep}.union(self._nested, self._openable)
+        own = next((cell.column for slot, cell in told if slot == "model"), None)
+        whole = {cell.column for _, cell in told if not names_model(cell.column or "")} | {own}
+        return tuple(n for n in self._names if n in deep or not (n in whole or is_passed(n, self.extractor.roots)))
 
     def _as_they_are(self) -> frozenset[str]:
         """The slots that are read of one column each, of which nothing is to be told but what is in it."""

@@ -106,8 +106,7 @@ class HiddenCalls:
             return None
         if extractor.format.view == "otlp":
             return (value, InnerCalls()) if any(may_be(v) for t in (value, *_events(value)) for v in t.values()) else None
-        if data is None or data.lstrip()[:1] != b"{":
-            # What rows of tables keep in their cells is not searched, whichever way they are read.
+        if data is None and not self._reader.mentions(encoded(value)):
             return None
         found = inner_calls(value, may_be, extractor.roots)
         return (value, found) if found.named else None

@@ -63,6 +63,12 @@ def inner_calls(record: dict[str, Any], may_be: MayBe, roots: Container[str]) ->
     return look.found
 
 
+def is_passed(key: str, roots: Container[str]) -> bool:
+    """Whether nothing under a key tells of a call; the keys `roots` are looked into also where they are keys of speech."""
+    name = fold(key)
+    return _PRICES.search(name) is not None or (name in _SPEECH and key not in roots)
+
+
 def with_counts(raw: pl.DataFrame, calls: Mapping[int, InnerCalls]) -> pl.DataFrame:
     """A raw batch in which such records, by their places, may have the highest prompt that anything in them counts."""
     prompts, also = raw["prompt"].to_list(), raw[ALSO].to_list()
@@ -109,10 +115,7 @@ class _Look:
 
     def _is_passed(self, key: str, depth: int) -> bool:
         """Whether what is under a key is not looked at."""
-        name = fold(key)
-        if self._room <= 0 or depth >= MAX_DEPTH or _PRICES.search(name):
-            return True
-        return name in _SPEECH and (depth > 0 or key not in self._roots)
+        return self._room <= 0 or depth >= MAX_DEPTH or is_passed(key, () if depth else self._roots)
 
 
 def _objects(held: Any, opened: int, depth: int = 0) -> Iterator[tuple[dict[str, Any], int]]:
@@ -151,6 +154,11 @@ def amount(value: Any) -> int:
     """A count, 0 where a value is none."""
     text = str(value) if type(value) in (int, str) else ""
     return int(text) if len(text) <= _MOST_DIGITS and text.isascii() and text.isdigit() else 0
+
+
+def names_model(key: str) -> bool:
+    """Whether what is under a key is the name of a model."""
+    return _kind(key) == "model"
 
 
 @lru_cache(maxsize=1 << 14)

@@ -60,7 +60,7 @@ class ParquetRows:
 
     def _lazy(self, schema: pl.Schema) -> pl.LazyFrame | None:
         try:
-            scan = pl.scan_parquet(self._path, glob=False, hive_partitioning=False, cache=False)
+            scan = pl.scan_parquet(self._path, glob=False, hive_partitioning=False, cache=False, use_statistics=False)
             told = {_plain_name(name): kind for name, kind in scan.collect_schema().items()}
         except BROKEN:
             return None
@@ -88,6 +88,22 @@ class ParquetRows:
             yield from _bounded(frame, size)
             done += rows
             step = min(most, 8 * step, max(1, MOST_BYTES * rows // max(1, size)))
+
+    def may_have(self, names: Sequence[str], pattern: str) -> bool:
+        """Whether a text of any of these columns has a pattern, also where that cannot be told.
+
+        Takes hardly more than the reading of the different texts of a column, where these are few.
+        """
+        try:
+            return any(self._has(self._names[name], pattern) for name in names)
+        except BROKEN:
+            return True
+
+    def _has(self, name: str, pattern: str) -> bool:
+        if self._scan is None:
+            return True
+        held = self._scan.select(by_name(name)).slice(self.before, self.height)
+        return bool(held.filter(by_name(name).as_expr().str.contains(pattern)).select(pl.len()).collect().item())
 
     def _whole(self, start: int, most: int) -> int:
         """How many rows from a place on are whole row groups, `most` where not even one is; a part of one costs all of it."""

@@ -5,11 +5,13 @@ Whole columns where they settle it, row by row where they do not. A row has the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 import polars as pl
 
+from kvforensics.beside_cells import that_may_name
 from kvforensics.cells import plain_columns, records
 from kvforensics.normalise import Located
 from kvforensics.parquet_rows import BROKEN, MOST_BYTES, ParquetRows, size_of
@@ -52,7 +54,8 @@ def _by_row(scanner: Scanner, rows: ParquetRows) -> Iterator[int]:
 def _by_column(scanner: Scanner, lane: TableLane, rows: ParquetRows) -> Iterator[int]:
     """The columns that settle most rows first; those of the other rows only where there is such a row."""
     names = rows.empty.columns
-    narrow = [n for n in names if n in lane.narrow] or names[:1]
+    beside = _beside(lane, rows)
+    narrow = [n for n in names if n in lane.narrow or n in beside] or names[:1]
     foreign: list[int] = []
     staying = _Staying(lane)
     done = 0
@@ -75,6 +78,13 @@ def _by_column(scanner: Scanner, lane: TableLane, rows: ParquetRows) -> Iterator
         near, unsure = staying.near, sorted(staying.unsure)
         if near or unsure:
             _look_again(scanner, lane, rows, _wide(names, lane, near, unsure), near, unsure)
+
+
+def _beside(lane: TableLane, rows: ParquetRows) -> list[str]:
+    """The columns to look into of rows of other models, none where no cell of any of them names the affected one."""
+    names = that_may_name(rows.empty.schema, lane.beside, lane.marks)
+    texts = all(rows.empty.schema[n] == pl.String for n in names)
+    return [] if texts and not rows.may_have(names, "|".join(map(re.escape, lane.marks))) else names
 
 
 class _Staying:

@@ -23,7 +23,7 @@ from kvforensics.table_lane import TableLane
 def plain_rows(lane: TableLane, dialect: Dialect) -> Quick:
     """What reads the columns that a lane looks at first."""
     # What could be taken for a JSON object is seen in the first column.
-    names = [n for i, n in enumerate(dialect.columns) if not i or n in lane.narrow]
+    names = [n for i, n in enumerate(dialect.columns) if not i or n in lane.narrow or n in lane.beside]
     return lambda data: read_columns(data, dialect, names)
 
 

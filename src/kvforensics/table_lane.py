@@ -12,8 +12,10 @@ import polars as pl
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kvforensics.beside_cells import marked, of_others
 from kvforensics.clashes import OVER, REPLAY
 from kvforensics.columns import Columns, can_read
+from kvforensics.masks import either, some
 from kvforensics.model_id import ModelReader
 from kvforensics.normalise import Located, read_model, settling
 from kvforensics.raw import TELLING, Extractor
@@ -32,8 +34,6 @@ ROW = "\x00row"
 MAX_NAMES = 1 << 10
 """So many names of other models are remembered from one batch to the next."""
 Locate = Callable[[Sequence[int]], Located]
-
-
 Rest = tuple[Columns, pl.DataFrame]
 """Rows of one format that are not plainly of another model, as far as they were looked at; they have their numbers as `ROW`."""
 
@@ -116,6 +116,7 @@ class TableLane:
         settles = (*TELLING, *_SETTLING) if setting.keep == "open" else (*TELLING, *WEIGHING)
         self.narrow = frozenset(n for c in columns for n in c.needed(settles))
         self.wide = frozenset(n for c in columns for n in c.needed(c.asked.slots, whole=True)) | self.narrow
+        self.beside = frozenset(n for c in columns for n in c.beside)
 
     @classmethod
     def open(
@@ -135,7 +136,10 @@ class TableLane:
         return cls(setting, names, columns, reader, counts)
 
     def look(self, frame: pl.DataFrame, first: int = 0) -> Looked:
-        """A first look at the rows of a batch, which must have the `narrow` columns; `first` is the number of the first row."""
+        """A first look at the rows of a batch; `first` is the number of the first row.
+
+        The batch must have the `narrow` columns, and those `beside` of which a cell may name the affected model.
+        """
         left = frame.with_row_index(ROW, first)
         rest: list[Rest] = []
         unsure: list[int] = []
@@ -187,22 +191,31 @@ class TableLane:
         if doubt is not None:
             unsure += frame.filter(doubt)[ROW].to_list()
             frame, raw = frame.filter(~doubt), raw.filter(~doubt)
-        return (self._pass_by(columns, frame, raw) if frame.height else frame), unsure
+        if frame.is_empty():
+            return frame, unsure
+        if columns.beside:
+            frame = marked(frame, columns.beside, self.marks, self.wide)
+        frame, named = self._pass_by(columns, frame, raw)
+        return frame, unsure + named
 
-    def _pass_by(self, columns: Columns, frame: pl.DataFrame, raw: pl.DataFrame) -> pl.DataFrame:
-        """The rows without those whose model is plainly another one, which are counted; `raw` is what they tell."""
-        if self._setting.keep == "all":
-            return frame
+    def _pass_by(self, columns: Columns, frame: pl.DataFrame, raw: pl.DataFrame) -> tuple[pl.DataFrame, list[int]]:
+        """The rows without those plainly of another model, which are counted, and unsure ones; `raw` is what they tell."""
         other = self._are_others(raw["model"]).fill_null(value=False)
         if raw["answer_model"].null_count() < raw.height:
             other &= self._are_others(raw["answer_model"]).fill_null(value=True)
+        named: list[int] = []
+        if (beside := of_others(frame, other)) is not None:
+            named = frame.filter(beside)[ROW].to_list()
+            frame, raw, other = frame.filter(~beside), raw.filter(~beside), other.filter(~beside)
+        if self._setting.keep == "all":
+            return frame, named
         wanted = self._sieve.wanted(raw)
         other = other if wanted is None else other & ~wanted
         self._sieve.leave(raw, other, self._tags(columns, frame, other))
         self._sieve.count(columns.format.name, int(other.sum()))
         if raw["sample_interval"].null_count() < raw.height:
             self._sieve.note_rates(raw.filter(other), pl.Series([False]).new_from_index(0, int(other.sum())))
-        return frame.filter(~other)
+        return frame.filter(~other), named
 
     def settle(self, rest: Iterable[Rest]) -> tuple[list[Near], list[int]]:
         """The rows that stay once those of other models and the settled ones are left out, and those to be read one by one.
@@ -242,11 +255,12 @@ class TableLane:
         raw, doubt = columns.batch(frame, (*sorted(TELLING), *(_SETTLING if settles else ())))
         match = read_model(raw, fmt, self._reader)
         unsure: list[int] = []
-        sealed = columns.sealed(frame)
-        if sealed is not None and (sealed := sealed & match.ne_missing(other=False)).any():
-            unsure = frame.filter(sealed)[ROW].to_list()
-            frame, raw, match = frame.filter(~sealed), raw.filter(~sealed), match.filter(~sealed)
-            doubt = _filtered(doubt, ~sealed)
+        sealed, beside = columns.sealed(frame), of_others(frame, match.eq_missing(other=False))
+        closer = either(beside, None if sealed is None else some(sealed & match.ne_missing(other=False)))
+        if closer is not None:
+            unsure = frame.filter(closer)[ROW].to_list()
+            frame, raw, match = frame.filter(~closer), raw.filter(~closer), match.filter(~closer)
+            doubt = _filtered(doubt, ~closer)
         sieve.note_rates(raw, match)
         wanted = sieve.wanted(raw)
         if keep != "all":
