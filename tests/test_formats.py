@@ -220,6 +220,8 @@ def test_a_native_call_names_its_model_in_the_address_only() -> None:
 def test_an_unknown_name_is_answered_with_near_ones() -> None:
     with pytest.raises(UsageError, match="cloudflare-aig-rest"):
         by_name("cloudflare-aig-rst")
+    with pytest.raises(UsageError, match="litellm-spendlogs"):
+        by_name("litellm")
 
 
 def test_a_far_name_is_answered_with_where_to_look() -> None:

@@ -343,3 +343,10 @@ def test_a_case_that_other_queries_judged_is_judged_by_its_own(case: StoredCase,
     found = verify(copy)
     assert found.problems == ()
     assert any(stem in note for note in found.notes)
+
+
+def test_a_packed_bundle_is_to_be_unpacked(tmp_path: Path) -> None:
+    packed = tmp_path / "bundle.zip"
+    packed.write_bytes(b"PK")
+    with pytest.raises(UsageError, match=r"neither a case folder nor a bundle; unpack it first"):
+        verify(packed)

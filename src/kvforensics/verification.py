@@ -66,7 +66,8 @@ class Verification(Struct, frozen=True):
 def verify(path: Path, trust: Trust | None = None) -> Verification:
     """Verify a case folder or a bundle. Raises `UsageError` where it is neither."""
     if not path.is_dir():
-        raise UsageError("is neither a case folder nor a bundle", where=str(path))
+        advice = "unpack it first" if path.is_file() else None
+        raise UsageError("is neither a case folder nor a bundle", where=str(path), advice=advice)
     notes: list[str] = []
     checked: list[str] = []
     digests = _Digests()

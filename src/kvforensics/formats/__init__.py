@@ -177,6 +177,6 @@ def by_name(name: str) -> Format:
     known = {f.name: f for f in all_formats()}
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(name, known, n=3)
+    near = [n for n in known if n.startswith(f"{name}-")] or difflib.get_close_matches(name, known, n=3)
     advice = f"did you mean {' or '.join(near)}" if near else "`kvforensics formats` lists them"
     raise UsageError(f"there is no log format named {name!r}", advice=advice)
