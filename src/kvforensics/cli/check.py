@@ -27,7 +27,8 @@ _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
     "--incident", default=DEFAULT_INCIDENT, show_default=True, metavar="ID|FILE", help="The incident to look for."
 )
 @click.option("--exclude", multiple=True, metavar="FILE", help="Exclusion rules (repeatable).")
-@click.option("--timezone", multiple=True, metavar="[GLOB=]ZONE", help="Zone of times without an offset (repeatable).")
+@click.option("--timezone", multiple=True, metavar="[GLOB=]ZONE",
+              help="Zone of times without an offset; over a documented one only with GLOB (repeatable).")  # fmt: skip
 @click.option("--format", "formats", multiple=True, metavar="[GLOB=]NAME", help="Format of a log (repeatable).")
 @click.option("--mapping", multiple=True, metavar="FILE", help="Where a home-made log keeps its fields (repeatable).")
 @click.option("--private-key", "private_keys", multiple=True, metavar="FILE",
