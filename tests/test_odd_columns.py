@@ -18,6 +18,7 @@ from kvforensics import parquet_tables
 from kvforensics.arrow_types import known
 from kvforensics.case import Case, CheckOptions
 from kvforensics.cells import records
+from kvforensics.csv_rows import sniff_dialect
 from test_clashes import MODEL, OTHER, ROW, answers
 
 ROWS = [{**ROW, "id": f"r{i}", "tokens_in": 700_000, "model": MODEL if i % 5 == 0 else OTHER} for i in range(60)]
@@ -81,7 +82,7 @@ def test_types_that_polars_has_stay_what_they_are() -> None:
     assert known(pa.dictionary(pa.int32(), pa.timestamp("us", "+01:00"))) == pa.timestamp("us", "UTC")
 
 
-@pytest.mark.parametrize("name", ["^.*$", "^model$", "^t.*$", "*", "^(?!x).*$", "**", "[0]", "~model"])
+@pytest.mark.parametrize("name", ["", "^.*$", "^model$", "^t.*$", "*", "^(?!x).*$", "**", "[0]", "~model"])
 @pytest.mark.parametrize(
     "more",
     [
@@ -174,3 +175,12 @@ def test_what_is_said_of_a_row_does_not_hang_on_the_rows_beside_it(
         result = case.check(CheckOptions(paths=(str(path),), workers=1))
     assert result.summary["responses"]["affected"] == LONG
     assert result.findings["reasons"].to_pylist() == [[]] * LONG
+
+
+@pytest.mark.parametrize("first", ["", "28/Aug/2026:10:00:00 +0000"])
+def test_a_row_with_gaps_is_no_header(first: str) -> None:
+    gaps = f"{first},{MODEL},workers-ai,ten-a,,ok,\n"
+    rows = "".join(f"2026-08-20T00:00:0{n}Z,{MODEL},workers-ai,ten-b,1200,200,r{n}\n" for n in range(9))
+    found = sniff_dialect((gaps + rows).encode())
+    assert found is not None
+    assert not found.header

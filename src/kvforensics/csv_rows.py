@@ -18,6 +18,7 @@ from kvforensics.framing import MAX_LINE, UTF8_BOM, newline_of
 DELIMITERS = (b",", b";", b"\t", b"|")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|\d{1,2}/\d{1,2}/\d{2,4}")
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*")
+_INDEX = re.compile(r"\d{1,7}")
 _SNIFFED_ROWS = 50
 _MOST_ABOVE = 3
 _LEAST_WIDTH = 3
@@ -91,7 +92,7 @@ def _widest(tables: list[tuple[bytes, int, list[list[str]]]], newline: bytes) ->
             continue
         width = len(rows[0])
         same = sum(1 for r in rows if len(r) == width) / len(rows)
-        header = _is_header(rows[0])
+        header = _is_header(rows[0], rows[1:])
         columns = _names(rows[0]) if header else tuple(map(_by_place, range(width)))
         if best is None or (same, width) > best[:2]:
             best = (same, width, Dialect(delimiter, b'"', header, columns, newline, lead))
@@ -103,7 +104,7 @@ def _above_header(rows: list[list[str]]) -> int:
     for above in range(1, min(_MOST_ABOVE + 1, len(rows) - 1)):
         width = len(rows[above])
         if width >= _LEAST_WIDTH and len(rows[0]) < width and all(len(r) == width for r in rows[above:]):
-            return above if _is_header(rows[above]) else 0
+            return above if _is_header(rows[above], rows[above + 1 :]) else 0
     return 0
 
 
@@ -160,11 +161,20 @@ def _without_end(row: bytes, newline: bytes) -> bytes:
     return row.removesuffix(b"\r") if newline == b"\n" else row
 
 
-def _is_header(cells: list[str]) -> bool:
+def _is_header(cells: list[str], below: list[list[str]]) -> bool:
     names = [name for c in cells if (name := c.strip())]
-    # An index is often written without a name, and a row can end in a delimiter.
     most, different = 2 * len(names) > len(cells), len(set(names)) == len(names)
-    return most and different and not any(_NUMBER.fullmatch(n) or _TIME.match(n) for n in names)
+    named = most and different and not any(_NUMBER.fullmatch(n) or _TIME.match(n) for n in names)
+    return named and (len(names) == len(cells) or _may_be_nameless(cells, below))
+
+
+def _may_be_nameless(cells: list[str], below: list[list[str]]) -> bool:
+    """Whether what has no name is an index, or what a delimiter at the end of each row makes; else it is a row with gaps."""
+    columns = [[row[at].strip() for row in below if at < len(row)] for at, c in enumerate(cells) if not c.strip()]
+    first = not cells[0].strip()
+    ends = all(not c.strip() for c in cells[len(cells) - len(columns) + first :])
+    index = first and all(_INDEX.fullmatch(value) for value in columns[0])
+    return bool(below) and ends and (not first or index) and not any(map(any, columns[first:]))
 
 
 def _names(header: list[str]) -> tuple[str, ...]:

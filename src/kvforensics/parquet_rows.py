@@ -176,8 +176,8 @@ def count_rows(path: str) -> int | None:
 
 
 def _plain_name(name: str) -> str:
-    """The name of a column as it is, but for one that Polars would take for a pattern of names."""
-    return f"\x00{name}" if name[:1] in ("^", "*") else name
+    """The name of a column as it is, but for one that Polars would take for a pattern of names, or give a name to."""
+    return f"\x00{name}" if name[:1] in ("", "^", "*") else name
 
 
 def _is_text(kind: pa.DataType) -> bool:
