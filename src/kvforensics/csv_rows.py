@@ -170,11 +170,12 @@ def _is_header(cells: list[str], below: list[list[str]]) -> bool:
 
 def _may_be_nameless(cells: list[str], below: list[list[str]]) -> bool:
     """Whether what has no name is an index, or what a delimiter at the end of each row makes; else it is a row with gaps."""
-    columns = [[row[at].strip() for row in below if at < len(row)] for at, c in enumerate(cells) if not c.strip()]
-    first = not cells[0].strip()
-    ends = all(not c.strip() for c in cells[len(cells) - len(columns) + first :])
-    index = first and all(_INDEX.fullmatch(value) for value in columns[0])
-    return bool(below) and ends and (not first or index) and not any(map(any, columns[first:]))
+    nameless = [at for at, c in enumerate(cells) if not c.strip()]
+    last = max(at for at, c in enumerate(cells) if c.strip())
+    held = {at: [row[at].strip() for row in below if at < len(row)] for at in nameless}
+    return bool(below) and all(
+        all(map(_INDEX.fullmatch, held[at])) if at == 0 else at > last and not any(held[at]) for at in nameless
+    )
 
 
 def _names(header: list[str]) -> tuple[str, ...]:
