@@ -19,6 +19,7 @@ from kvforensics.arrow_types import known
 from kvforensics.case import Case, CheckOptions
 from kvforensics.cells import records
 from kvforensics.csv_rows import sniff_dialect
+from kvforensics.parquet_rows import ParquetRows
 from test_clashes import MODEL, OTHER, ROW, answers
 
 ROWS = [{**ROW, "id": f"r{i}", "tokens_in": 700_000, "model": MODEL if i % 5 == 0 else OTHER} for i in range(60)]
@@ -64,7 +65,7 @@ def test_a_column_of_a_type_that_polars_lacks_leaves_the_others_readable(tmp_pat
     assert affected(written(tmp_path / "log.parquet", {"beside": more()})) == (LONG, LONG)
 
 
-@pytest.mark.parametrize("zone", ["+05:30", "Z", "Mars/Olympus_Mons", "Asia/Kolkata", "UTC"])
+@pytest.mark.parametrize("zone", ["+05:30", "Z", "Mars/Olympus_Mons", "Asia/Kolkata", "UTC", "localtime", "posix/UTC", "CET"])
 def test_an_instant_is_the_same_whatever_its_zone_is_called(tmp_path: Path, zone: str) -> None:
     times = pa.array([AT] * 60, pa.timestamp("us", zone))
     path = written(tmp_path / "log.parquet", {"created_at": times})
@@ -76,7 +77,7 @@ def test_an_instant_is_the_same_whatever_its_zone_is_called(tmp_path: Path, zone
 def test_types_that_polars_has_stay_what_they_are() -> None:
     for kind in (
         pa.string(), pa.timestamp("us"), pa.timestamp("us", "Europe/Paris"), pa.decimal128(38, 2), pa.list_(pa.int8(), 2),
-        pa.dictionary(pa.int32(), pa.string()), pa.map_(pa.string(), pa.int8()), pa.struct([("a", pa.large_list(pa.int8()))]),
+        pa.dictionary(pa.int32(), pa.string()), pa.struct([("a", pa.large_list(pa.int8()))]),
     ):  # fmt: skip
         assert known(kind) == kind
     assert known(pa.dictionary(pa.int32(), pa.timestamp("us", "+01:00"))) == pa.timestamp("us", "UTC")
@@ -184,3 +185,38 @@ def test_a_row_with_gaps_is_no_header(first: str) -> None:
     found = sniff_dialect((gaps + rows).encode())
     assert found is not None
     assert not found.header
+
+
+@pytest.mark.parametrize("text", [str, str.encode])
+@pytest.mark.parametrize(
+    ("more", "bounds"), [([], (60, 60)), ([700_000], (60, 60)), ([1_200], (0, 60)), ([1_200, 700_000], (0, 60))],
+)  # fmt: skip
+def test_a_key_that_a_map_gives_twice_with_different_values_is_unknown(
+    tmp_path: Path, text: Callable[[str], Any], more: list[int], bounds: tuple[int, int]
+) -> None:
+    entries = [(text("completion_tokens"), 5), *((text("prompt_tokens"), count) for count in (700_000, *more))]
+    usage = pa.array([entries] * 60, pa.map_(pa.string() if text is str else pa.binary(), pa.int64()))
+    rows = [
+        {"request_id": f"r{i}", "started_at": "2026-09-02T08:41:12Z", "status_code": 200, "model": MODEL} for i in range(60)
+    ]
+    assert affected(written(tmp_path / "log.parquet", {"usage": usage}, rows)) == bounds
+
+
+def test_maps_are_objects_wherever_they_are(tmp_path: Path) -> None:
+    entries = pa.map_(pa.string(), pa.int64())
+    table = pa.table({
+        "map": pa.array([[("a", 1), ("b", 2), ("a", 1)], None], entries),
+        "struct": pa.array([{"of": [("a", 1), ("a", 2)]}, {"of": None}], pa.struct([("of", entries)])),
+        "list": pa.array([[[("a", 1)], None], []], pa.list_(entries)),
+        "deep": pa.array([[("a", [("b", 2)])], []], pa.map_(pa.string(), entries)),
+        "keys": pa.array([[({"a": 1}, 2)], None], pa.map_(pa.struct([("a", pa.int64())]), pa.int64())),
+        "pairs": pa.array([[{"key": "a", "value": 1}], None]),
+    })  # fmt: skip
+    pq.write_table(table, tmp_path / "maps.parquet")
+    with ParquetRows(str(tmp_path / "maps.parquet")) as rows:
+        [frame] = rows.frames(rows.empty.columns, 9)
+    assert list(records(frame)) == [
+        {"map": {"a": 1, "b": 2}, "struct": {"of": {"a": None}}, "list": [{"a": 1}, None], "deep": {"a": {"b": 2}},
+         "keys": {'{"a":1}': 2}, "pairs": [{"key": "a", "value": 1}]},
+        {"map": None, "struct": {"of": None}, "list": [], "deep": {}, "keys": None, "pairs": None},
+    ]  # fmt: skip

@@ -11,6 +11,9 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 from pyarrow import types
 
+ENTRY = ("\x01key", "\x01value")
+"""The names of the two parts of an entry of a map, which is a list of these."""
+
 
 def known(kind: pa.DataType) -> pa.DataType:
     """The type that says the same and that Polars has; the same one where it has it."""
@@ -26,7 +29,8 @@ def known(kind: pa.DataType) -> pa.DataType:
     if types.is_struct(kind):
         return pa.struct([_known_field(field) for field in kind])
     if types.is_map(kind):
-        return pa.map_(known(kind.key_type), _known_field(kind.item_field))
+        # Of a key that is there twice Polars would read the last one only.
+        return pa.list_(pa.struct([*zip(ENTRY, map(known, (kind.key_type, kind.item_type)), strict=True)]))
     if types.is_fixed_size_list(kind):
         return pa.list_(_known_field(kind.value_field), kind.list_size)
     if types.is_large_list(kind) or types.is_large_list_view(kind):
@@ -36,14 +40,25 @@ def known(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
+def is_bearable(kind: pa.DataType) -> bool:
+    """Whether Polars may be shown a file with such a column, though it may not read that one."""
+    parts = (kind.key_type, kind.item_type) if types.is_map(kind) else (kind,)
+    return all(known(part) == part for part in parts)
+
+
 def _known_field(field: pa.Field) -> pa.Field:
     return field.with_type(known(field.type))
 
 
 @cache
 def _is_zone(name: str) -> bool:
-    """Whether it is a name of the time zone database; Arrow also has offsets and any other text."""
+    """Whether it is the name of a place in the time zone database; Arrow also has offsets and any other text.
+
+    Of the other names there some are files that only zoneinfo takes for zones.
+    """
+    if name == "UTC":
+        return True
     try:
-        return bool(ZoneInfo(name))
+        return "/" in name and name.partition("/")[0] not in ("posix", "right") and bool(ZoneInfo(name))
     except (KeyError, OSError, ValueError):
         return False

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from operator import itemgetter
 from typing import Any
 
 import polars as pl
 from msgspec import Struct
 
+from kvforensics.arrow_types import ENTRY
 from kvforensics.masks import Mask, some
 from kvforensics.paths import fold, text_of
 from kvforensics.raw import SPECIAL, TIMES
@@ -93,20 +95,32 @@ def plain_columns(frame: pl.DataFrame, *, times: bool = True) -> tuple[pl.DataFr
 
 def records(frame: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """The rows of plain columns, with what is inside of nested values as JSON would say it too."""
-    nested = [name for name, kind in frame.schema.items() if kind.is_nested()]
+    nested = {name: kind for name, kind in frame.schema.items() if kind.is_nested()}
     for row in frame.iter_rows(named=True):
-        for name in nested:
-            row[name] = _plain(row[name])
+        for name, kind in nested.items():
+            row[name] = _plain(row[name], kind)
         yield row
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {text_of(_plain(key)) or "": _plain(held) for key, held in value.items()}
-    if isinstance(value, list):
-        return [_plain(held) for held in value]
+def _plain(value: Any, kind: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(kind, pl.Struct):
+        return {f.name: _plain(value[f.name], f.dtype) for f in kind.fields}
+    if isinstance(kind, pl.List | pl.Array):
+        held = [_plain(element, kind.inner) for element in value]
+        return _mapped(held) if isinstance(kind.inner, pl.Struct) and (*kind.inner.to_schema(),) == ENTRY else held
     read = _INSIDE.get(type(value))
     return value if read is None else read(value)
+
+
+def _mapped(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The entries of a map as an object; the value of a key that is given twice with different ones is unknown."""
+    found: dict[str, Any] = {}
+    for key, value in map(itemgetter(*ENTRY), entries):
+        name = text_of(key) or ""
+        found[name] = value if found.get(name, value) == value else None
+    return found
 
 
 def _text(data: bytes) -> str:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from polars.selectors import by_name
 
-from kvforensics.arrow_types import known
+from kvforensics.arrow_types import is_bearable, known
 
 BROKEN = (
     pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, OverflowError,
@@ -56,7 +56,8 @@ class ParquetRows:
         """The columns, without rows."""
         self.odd: dict[int, set[str]] = {}
         """The rows seen so far, counted from 0, with a text that is no UTF-8, and in which columns; such a text is null."""
-        self._scan = self._lazy(empty.schema) if list(self._types.values()) == schema.types else None
+        self._same = {n for n, kind in zip(self._types, schema.types, strict=True) if kind == self._types[n]}
+        self._scan = self._lazy(empty.schema) if all(map(is_bearable, schema.types)) else None
 
     def _lazy(self, schema: pl.Schema) -> pl.LazyFrame | None:
         try:
@@ -64,7 +65,7 @@ class ParquetRows:
             told = {_plain_name(name): kind for name, kind in scan.collect_schema().items()}
         except BROKEN:
             return None
-        return scan if told == schema else None
+        return scan if all(told.get(name) == schema[name] for name in self._same) else None
 
     def __enter__(self) -> Self:
         return self
@@ -117,7 +118,7 @@ class ParquetRows:
         return max(_FEWEST_ROWS, MOST_BYTES // max(1, longest))
 
     def _read(self, names: Sequence[str], start: int, rows: int) -> pl.DataFrame | None:
-        if self._scan is None:
+        if self._scan is None or not self._same.issuperset(names):
             return None
         try:
             asked = by_name([self._names[n] for n in names])
@@ -177,7 +178,7 @@ def count_rows(path: str) -> int | None:
 
 def _plain_name(name: str) -> str:
     """The name of a column as it is, but for one that Polars would take for a pattern of names, or give a name to."""
-    return f"\x00{name}" if name[:1] in ("", "^", "*") else name
+    return f"\x01{name}" if name[:1] in ("", "^", "*") else name
 
 
 def _is_text(kind: pa.DataType) -> bool:
