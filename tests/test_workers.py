@@ -98,3 +98,30 @@ def test_what_a_library_makes_of_a_signal_is_the_signal(tmp_path: Path, name: st
         capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, timeout=60,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (status, f"kvforensics: {told}\n")
+
+
+WAITING = """
+import os, sys
+from kvforensics import workers
+if __name__ == "__main__":
+    {first}
+    pool = workers.pool(2)
+    print(*{{pool.submit(os.getpid).result() for _ in range(8)}}, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing is killed there in this way")
+@pytest.mark.parametrize("first", ["workers._is_large = lambda _: True; workers.get_ready(['x'], 2)", "import polars"])
+def test_no_worker_outlives_a_main_process_that_is_killed(tmp_path: Path, first: str) -> None:
+    script = tmp_path / "waiting.py"
+    script.write_text(WAITING.format(first=first))
+    with subprocess.Popen(
+        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ) as main:
+        assert main.stdout is not None
+        assert main.stdout.readline()
+        main.kill()
+        # It ends when the last process that has it open is gone.
+        assert main.communicate(timeout=60)[0] == b""

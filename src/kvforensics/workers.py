@@ -18,7 +18,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import accumulate, islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.context import BaseContext
 from pathlib import Path
 
@@ -31,7 +31,6 @@ _SERVER = "kvforensics.worker_server"
 _THREADED = ("polars", "pyarrow", "duckdb")
 """Libraries that start threads of their own once they are used, which a copy of a process does not have."""
 _MOST_FILES = 4096
-_PR_SET_PDEATHSIG = 1
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _KEPT_BYTES = 128 << 20
 _BLOCK_BYTES = 32 << 20
@@ -113,23 +112,23 @@ def _begin() -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
     gc.freeze()
     gc.enable()
-    if sys.platform == "linux":
-        library = ctypes.CDLL(None)
-        _end_with_parent(library)
-        _keep_pages(library)
+    threading.Thread(target=_end_with_main, daemon=True).start()
+    _keep_pages()
 
 
-def _end_with_parent(library: ctypes.CDLL) -> None:
-    """Where the parent is killed it can end nobody, and a worker would wait for its next piece for ever (prctl(2))."""
-    library.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def _end_with_main() -> None:
+    """Where the main process is killed it can end nobody, and a worker would wait for its next piece for ever."""
+    if (main := parent_process()) is not None:
+        main.join()
+        os._exit(1)
 
 
-def _keep_pages(library: ctypes.CDLL) -> None:
+def _keep_pages() -> None:
     """Where the C library is glibc, let it keep what blocks of bytes leave behind for the next ones (mallopt(3)).
 
     It would give them back to the system each time, and to get new pages costs more than to read what is put there.
     """
-    tune = getattr(library, "mallopt", None)
+    tune = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if tune is not None:
         tune(_M_TRIM_THRESHOLD, _KEPT_BYTES)
         tune(_M_MMAP_THRESHOLD, _BLOCK_BYTES)
